@@ -1,0 +1,43 @@
+import { NerveError, type ErrorCode } from './nerve-error.ts'
+
+/** Any schema library that speaks Standard Schema (zod, valibot, arktype and others) fits this shape. */
+export interface Schema<Value = unknown> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<Value> | Promise<SchemaResult<Value>>
+    readonly types?: { readonly input: unknown; readonly output: Value } | undefined
+  }
+}
+
+export type SchemaResult<Value> =
+  | { readonly value: Value; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+export interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+export function isSchema(value: unknown): value is Schema {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value
+}
+
+/** The value as the schema gives it back, or an error that names every field that does not fit. */
+export async function parseWith<Value>(
+  schema: Schema<Value>,
+  value: unknown,
+  problem: { readonly code: ErrorCode; readonly what: string },
+): Promise<Value> {
+  const result = await schema['~standard'].validate(value)
+  if (result.issues === undefined) return result.value
+  const lines = result.issues.map((issue) => `${issuePath(issue)}${issue.message}`)
+  throw new NerveError(problem.code, `${problem.what} does not fit its schema: ${lines.join('; ')}`, {
+    data: { issues: lines },
+  })
+}
+
+function issuePath(issue: SchemaIssue): string {
+  if (issue.path === undefined || issue.path.length === 0) return ''
+  return `${issue.path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: `
+}

@@ -1,0 +1,187 @@
+/** all, map and race: each branch is a scope of its own, so labels and results of branches never mix. */
+import { NerveError } from '../base/nerve-error.ts'
+import type { ScopeKind } from '../journal/events.ts'
+import type { MapOptions, ScopeOptions } from './definition.ts'
+import type { Execution } from './execution.ts'
+import { here, isLabel, openScope, type Place } from './scope.ts'
+import { after } from './waits.ts'
+
+type Branch<Output> = () => Promise<Output> | Output
+
+export async function all<Output>(
+  execution: Execution,
+  branches: readonly Branch<Output>[],
+  options: ScopeOptions,
+): Promise<Output[]> {
+  checkBranches('all', branches)
+  const place = execution.enter(options.label ?? 'all')
+  announce(execution, place, 'all', branches.length)
+  const scopes = branches.map((_, index) => branchPlace(execution, place, index))
+  return together(execution, place, {
+    scopes,
+    runs: branches.map((branch, index) => startBranch(scopes[index] as Place, branch)),
+  })
+}
+
+export async function map<Item, Output>(
+  execution: Execution,
+  items: readonly Item[],
+  run: (item: Item, index: number) => Promise<Output> | Output,
+  options: MapOptions<Item>,
+): Promise<Output[]> {
+  const keys = itemKeys(items, options)
+  const most = options.concurrency ?? Infinity
+  if (!(most >= 1)) throw new NerveError('bad-option', `map: concurrency is ${most}; give a number from 1.`)
+  const place = execution.enter(options.label ?? 'map')
+  announce(execution, place, 'map', items.length)
+  const scopes = keys.map((key) => branchPlace(execution, place, key))
+  const one = (index: number): Promise<Output> =>
+    item(execution, scopes[index] as Place, `${place.path}/${keys[index]}`, () => run(items[index] as Item, index))
+  return together(execution, place, { scopes, runs: limited(items.length, most, one) })
+}
+
+export async function race<Output>(
+  execution: Execution,
+  branches: readonly Branch<Output>[],
+  options: ScopeOptions,
+): Promise<Output> {
+  checkBranches('race', branches)
+  if (branches.length === 0) throw new NerveError('bad-option', 'race needs at least one branch.')
+  const place = execution.enter(options.label ?? 'race')
+  const recorded = execution.take(place.path, 'scope')
+  if (recorded?.type === 'race-decided') {
+    execution.seal(place.path)
+    return startBranch(branchPlace(execution, place, recorded.winner), branches[recorded.winner] as Branch<Output>)
+  }
+  if (recorded === undefined)
+    execution.append({ type: 'scope-opened', path: place.path, kind: 'race', size: branches.length, ...after(place) })
+  const scopes = branches.map((_, index) => branchPlace(execution, place, index))
+  const runs = branches.map((branch, index) => startBranch(scopes[index] as Place, branch))
+  const winner = await Promise.race(
+    runs.map((result, index) =>
+      result.then(
+        () => index,
+        () => index,
+      ),
+    ),
+  )
+  stopOthers(execution, scopes, winner)
+  if (execution.root.scope.stopped === undefined)
+    await execution.commit({ type: 'race-decided', path: place.path, winner, ...after(place) })
+  execution.seal(place.path)
+  return runs[winner] as Promise<Output>
+}
+
+interface Started<Output> {
+  readonly scopes: readonly Place[]
+  readonly runs: readonly Promise<Output>[]
+}
+
+/** Waits for every branch. With the policy `stop` the first failure stops the others at once. */
+async function together<Output>(execution: Execution, place: Place, started: Started<Output>): Promise<Output[]> {
+  const { scopes, runs } = started
+  if (execution.state.errorPolicy === 'stop') {
+    try {
+      return await Promise.all(runs)
+    } catch (error) {
+      stopOthers(execution, scopes, -1)
+      execution.seal(place.path)
+      throw error
+    }
+  }
+  const results = await Promise.allSettled(runs)
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed === undefined || execution.state.errorPolicy === 'continue') {
+    return results.map((result) => (result.status === 'fulfilled' ? result.value : (undefined as Output)))
+  }
+  throw failed.reason
+}
+
+/** One item of a map: its result is an outcome of its own, so a finished item never runs again. */
+async function item<Output>(execution: Execution, scope: Place, path: string, run: Branch<Output>): Promise<Output> {
+  const recorded = execution.take(path, 'step')
+  if (recorded?.type === 'step-completed') {
+    execution.seal(path)
+    return recorded.output as Output
+  }
+  while (!execution.replaying && execution.tree.hold !== undefined) await execution.tree.hold
+  if (scope.scope.stopped !== undefined) throw scope.scope.stopped
+  const started = execution.clock.now()
+  const output = await startBranch(scope, run)
+  await execution.commit({ type: 'step-completed', path, kind: 'item', attempt: 1, started, output })
+  return output
+}
+
+function stopOthers(execution: Execution, scopes: readonly Place[], winner: number): void {
+  const error = new NerveError('skipped', 'This branch was stopped because another one ended the group.')
+  for (const [index, place] of scopes.entries())
+    if (index !== winner) execution.tree.stopScope(execution, place.scope, error)
+}
+
+function startBranch<Output>(place: Place, branch: Branch<Output>): Promise<Output> {
+  const started = new Promise<Output>((resolve) => resolve(here.run(place, branch)))
+  started.catch(ignore)
+  return started
+}
+
+function branchPlace(execution: Execution, place: Place, name: string | number): Place {
+  return openScope(execution, `${place.path}/${name}/`, place.scope)
+}
+
+function announce(execution: Execution, place: Place, kind: ScopeKind, size: number): void {
+  if (execution.take(place.path, 'scope') === undefined)
+    execution.append({ type: 'scope-opened', path: place.path, kind, size, ...after(place) })
+}
+
+function limited<Output>(count: number, most: number, one: (index: number) => Promise<Output>): Promise<Output>[] {
+  if (count <= most) return Array.from({ length: count }, (_, index) => one(index))
+  const waiting: (() => void)[] = []
+  let running = 0
+  const turn = async (index: number): Promise<Output> => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve))
+    running += 1
+    try {
+      return await one(index)
+    } finally {
+      running -= 1
+      waiting.shift()?.()
+    }
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const result = turn(index)
+    result.catch(ignore)
+    return result
+  })
+}
+
+function itemKeys<Item>(items: readonly Item[], options: MapOptions<Item>): string[] {
+  if (!isList(items)) throw new NerveError('bad-option', 'map needs an array of items.')
+  const { key } = options
+  if (key === undefined) return items.map((_, index) => String(index))
+  const keys = items.map((one, index) => String(key(one, index)).replaceAll('/', '∕'))
+  const seen = new Set<string>()
+  for (const [index, name] of keys.entries()) {
+    if (!isLabel(name))
+      throw new NerveError(
+        'bad-option',
+        `map: the key ${JSON.stringify(name)} of item ${index} is not usable: 1 to 200 characters without '#'.`,
+      )
+    if (seen.has(name))
+      throw new NerveError('bad-option', `map: two items have the key ${JSON.stringify(name)}. Keys must differ.`)
+    seen.add(name)
+  }
+  return keys
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value)
+}
+
+function checkBranches(what: string, branches: unknown): void {
+  if (Array.isArray(branches) && branches.every((branch) => typeof branch === 'function')) return
+  throw new NerveError('bad-option', `${what} needs an array of functions, such as () => ctx.step(…), not of promises.`)
+}
+
+function ignore(): void {
+  // The group hears of it through Promise.all; nobody else waits for this promise.
+}

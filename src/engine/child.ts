@@ -1,0 +1,96 @@
+/** Child runs: runs of their own, linked to their parent, inside its budget and its cancel. */
+import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
+import type { ChildEnded } from '../journal/events.ts'
+import { statusOf } from '../journal/fold.ts'
+import { usageOf } from '../journal/head.ts'
+import type { AnyDefinition, ChildOptions } from './definition.ts'
+import type { Execution } from './execution.ts'
+import { isLabel, type Place } from './scope.ts'
+import { after } from './waits.ts'
+
+export interface ChildStart {
+  readonly definition: AnyDefinition
+  readonly input: unknown
+  readonly options: ChildOptions
+}
+
+/** What the engine does for a child: creates it in the parent's commit, or loads it again. Both drive it. */
+export interface ChildStarter {
+  create(parent: Execution, place: Place, start: ChildStart): Promise<Execution>
+  load(parent: Execution, place: Place, run: string, definition: AnyDefinition): Promise<Execution>
+  /** Resolves when the run has ended in the journal. */
+  finished(execution: Execution): Promise<void>
+}
+
+export async function child(execution: Execution, children: ChildStarter, start: ChildStart): Promise<unknown> {
+  const { definition, options } = start
+  if (typeof definition !== 'object' || definition === null || definition.kind !== 'workflow') {
+    throw new NerveError('bad-definition', 'child needs a workflow: ctx.child(definition, input).')
+  }
+  const place = execution.enter(options.label ?? (isLabel(definition.name) ? definition.name : 'child'))
+  const recorded = execution.take(place.path, 'child')
+  if (recorded?.type === 'child-ended') return outcome(execution, recorded)
+  const started =
+    recorded?.type === 'child-started'
+      ? await children.load(execution, place, recorded.run, definition)
+      : await startNew(execution, children, place, start)
+  await children.finished(started)
+  const ended = endOf(started, place)
+  await execution.commit(ended)
+  return outcome(execution, ended)
+}
+
+async function startNew(
+  execution: Execution,
+  children: ChildStarter,
+  place: Place,
+  start: ChildStart,
+): Promise<Execution> {
+  for (let wait = execution.replayEnd ?? execution.tree.hold; wait !== undefined; wait = execution.tree.hold) await wait
+  if (execution.closed !== undefined) throw execution.closed
+  if (place.scope.stopped !== undefined) throw place.scope.stopped
+  checkDepth(execution)
+  return children.create(execution, place, start)
+}
+
+function checkDepth(execution: Execution): void {
+  const depth = execution.state.depth + 1
+  for (let at: Execution | undefined = execution; at !== undefined; at = at.parent) {
+    const limit = at.state.budget?.depth
+    if (limit === undefined || depth - at.state.depth <= limit) continue
+    throw new NerveError(
+      'budget-exhausted',
+      `Run ${at.run} allows child runs ${limit} deep; this one would be ${depth - at.state.depth} deep.`,
+      {
+        data: { dimension: 'depth', limit },
+      },
+    )
+  }
+}
+
+function endOf(started: Execution, place: Place): ChildEnded {
+  const { state } = started
+  const status = statusOf(state)
+  const error: ErrorData | undefined =
+    state.error ??
+    (status === 'cancelled'
+      ? errorData(new NerveError('cancelled', `Child run ${state.run} was cancelled.`))
+      : undefined)
+  return {
+    type: 'child-ended',
+    path: place.path,
+    run: state.run,
+    status: status as ChildEnded['status'],
+    usage: usageOf(state),
+    ...after(place),
+    ...(state.output === undefined ? {} : { output: state.output }),
+    ...(error === undefined ? {} : { error }),
+  }
+}
+
+function outcome(execution: Execution, ended: ChildEnded): unknown {
+  if (ended.error === undefined) return ended.output
+  const error = errorFrom(ended.error)
+  execution.tree.blame(error, ended.path)
+  throw error
+}

@@ -1,0 +1,278 @@
+/**
+ * What can be asked of a run from outside. A command is data: it is performed here when this process drives the run,
+ * posted to the process that does, or done on the stored run when nobody drives it. It is acknowledged when what it
+ * caused is committed.
+ */
+import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
+import { failpoint } from '../base/failpoint.ts'
+import type { Actor, Budget, QuestionAsked } from '../journal/events.ts'
+import type { AnyDefinition } from './definition.ts'
+import type { Engine } from './engine.ts'
+import { runEnded } from './troubles.ts'
+import type { Execution } from './execution.ts'
+import { readEntries } from './reader.ts'
+import { checkBudget } from './start.ts'
+import { checkAnswer, dispatchSignals } from './waits.ts'
+
+export type RunCommand = Actor &
+  (
+    | { readonly verb: 'answer'; readonly question: string; readonly value: unknown }
+    | { readonly verb: 'signal'; readonly name: string; readonly value?: unknown }
+    | { readonly verb: 'pause' }
+    | { readonly verb: 'resume'; readonly budget?: Budget }
+    | { readonly verb: 'interrupt'; readonly path?: string }
+    | { readonly verb: 'cancel'; readonly reason?: string }
+  )
+
+const RESULT_POLL_MS = 25
+
+/** Does what was asked, wherever the run is. */
+export async function command(engine: Engine, id: string, wanted: RunCommand): Promise<unknown> {
+  for (;;) {
+    const found = await engine.store.find(id)
+    if (found === undefined) throw new NerveError('not-found', `There is no run ${id}. List them with: nerve ps`)
+    const { run, root, status } = found.head
+    if (found.head.ended !== undefined) {
+      if (wanted.verb === 'answer') throw await notOpen(engine, run, wanted.question)
+      throw runEnded(run, status)
+    }
+    const here = engine.live(root)
+    if (here !== undefined) return performHere(engine, root, run, wanted)
+    const owner = found.owner?.host
+    if (owner !== undefined && owner !== engine.ownership.host && (await engine.ownership.living()).has(owner)) {
+      const reply = await post(engine, { root, run }, wanted, owner)
+      if (reply !== undefined) return readReply(reply)
+      continue
+    }
+    return performStored(engine, root, run, wanted)
+  }
+}
+
+/** Performs the commands that other processes posted to runs of this host. */
+export async function performPosted(engine: Engine): Promise<void> {
+  for (const posted of await engine.store.commands(engine.ownership.host)) {
+    const wanted = JSON.parse(posted.body) as RunCommand
+    const tree = engine.live(posted.root)
+    const execution = tree?.executions.get(posted.run)
+    try {
+      if (execution === undefined) throw new NerveError('run-ended', `Run ${posted.run} is not open any more.`)
+      await perform(engine, execution, wanted, posted.id)
+    } catch (error) {
+      await engine.store.settle(posted.id, JSON.stringify({ error: errorData(error) }))
+    }
+  }
+}
+
+async function performHere(engine: Engine, root: string, run: string, wanted: RunCommand): Promise<unknown> {
+  const tree = await engine.take(root)
+  const execution = await openRun(engine, tree.executions.get(run), run, root)
+  if (execution === undefined) throw new NerveError('run-ended', `Run ${run} is not open any more.`)
+  if (execution.replayEnd !== undefined)
+    await Promise.race([execution.replayEnd, engine.watchers.end(root).catch(throwOn)])
+  return perform(engine, execution, wanted)
+}
+
+/** A child is opened by its parent's code; after loading a tree that takes a moment. */
+async function openRun(
+  engine: Engine,
+  found: Execution | undefined,
+  run: string,
+  root: string,
+): Promise<Execution | undefined> {
+  let execution = found
+  for (let tries = 0; execution === undefined && tries < 200; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    execution = engine.live(root)?.executions.get(run)
+  }
+  return execution
+}
+
+/** Nobody drives the run. Pausing and cancelling need no code; the rest loads the run and goes on. */
+async function performStored(engine: Engine, root: string, run: string, wanted: RunCommand): Promise<unknown> {
+  switch (wanted.verb) {
+    case 'pause':
+    case 'cancel':
+      return withoutCode(engine, root, run, wanted)
+    case 'resume':
+      await withoutCode(engine, root, run, wanted)
+      await engine.take(root)
+      return undefined
+    default:
+      await engine.take(root)
+      return performHere(engine, root, run, wanted)
+  }
+}
+
+const NO_CODE: AnyDefinition = {
+  kind: 'workflow',
+  name: 'stored run',
+  options: {},
+  run: () => {
+    throw new Error('a stored run is not driven')
+  },
+}
+
+async function withoutCode(engine: Engine, root: string, run: string, wanted: RunCommand): Promise<void> {
+  const tree = await engine.open(root, NO_CODE)
+  try {
+    for (const { head } of (await engine.store.heads({ root })).toReversed()) {
+      if (head.run !== root && head.ended === undefined) await engine.openChild(tree, head.run, NO_CODE)
+    }
+    const execution = tree.executions.get(run)
+    if (execution === undefined) return
+    if (wanted.verb === 'cancel') {
+      const below = [...tree.executions.values()]
+        .toReversed()
+        .filter((one) => one === execution || isBelow(one, execution))
+      tree.cancelRun(execution, actorOf(wanted))
+      for (const one of below) tree.cancelled(one)
+      await engine.committer.drained()
+    } else {
+      await perform(engine, execution, wanted)
+    }
+  } finally {
+    await engine.letGo(tree)
+  }
+}
+
+function isBelow(execution: Execution, above: Execution): boolean {
+  for (let at = execution.parent; at !== undefined; at = at.parent) if (at === above) return true
+  return false
+}
+
+/** Performs a command on a run that this process holds. */
+async function perform(engine: Engine, execution: Execution, wanted: RunCommand, posted?: number): Promise<unknown> {
+  const { tree } = execution
+  const actor = actorOf(wanted)
+  const acknowledge = (): void => {
+    if (posted !== undefined) execution.settle(posted, '{}')
+  }
+  switch (wanted.verb) {
+    case 'answer':
+      return answer(engine, execution, wanted.question, { value: wanted.value, actor, acknowledge })
+    case 'signal': {
+      const value = wanted.value === undefined ? {} : { value: wanted.value }
+      const received = execution.commit({ type: 'signal-received', name: wanted.name, ...value, ...actor })
+      acknowledge()
+      if (!execution.replaying) dispatchSignals(execution)
+      return received
+    }
+    case 'pause': {
+      const root = tree.rootExecution ?? execution
+      tree.setHold('paused', true)
+      const paused = root.state.paused
+        ? Promise.resolve()
+        : root.commit({ type: 'run-paused', reason: 'asked', ...actor })
+      acknowledge()
+      return paused
+    }
+    case 'resume':
+      checkBudget(wanted.budget)
+      tree.raise(execution, wanted.budget, actor)
+      acknowledge()
+      return execution.committer.drained()
+    case 'interrupt': {
+      const path = wanted.path === undefined ? {} : { path: wanted.path }
+      const requested = execution.commit({ type: 'interrupt-requested', ...path, ...actor })
+      acknowledge()
+      interrupt(execution, wanted.path)
+      return requested
+    }
+    default:
+      tree.cancelRun(execution, { ...actor, ...(wanted.reason === undefined ? {} : { reason: wanted.reason }) })
+      acknowledge()
+      return execution.committer.drained()
+  }
+}
+
+function interrupt(execution: Execution, path: string | undefined): void {
+  for (const one of execution.tree.executions.values()) {
+    for (const call of one.calls) {
+      if (path !== undefined && call.path !== path) continue
+      call.stop('interrupt', new NerveError('interrupted', `Step '${call.path}' was interrupted.`, { retry: 'later' }))
+    }
+  }
+}
+
+interface Answering {
+  readonly value: unknown
+  readonly actor: Actor
+  readonly acknowledge: () => void
+}
+
+async function answer(engine: Engine, execution: Execution, id: string, answering: Answering): Promise<void> {
+  const open = (): ReturnType<typeof findQuestion> => findQuestion(execution, id)
+  const question = open()
+  if (question === undefined) throw await notOpen(engine, execution.run, id)
+  const value = await checkAnswer(question, answering.value)
+  const still = open()
+  if (still === undefined) throw await notOpen(engine, execution.run, id)
+  failpoint('answer-before')
+  const accepted = still.accept(value, answering.actor)
+  answering.acknowledge()
+  await accepted
+}
+
+function findQuestion(execution: Execution, id: string) {
+  for (const wait of execution.waits.values()) if (wait.question?.asked.id === id) return wait.question
+  return undefined
+}
+
+/** Why a question cannot be answered: it was, by whom, or it is not there. */
+async function notOpen(engine: Engine, run: string, id: string): Promise<NerveError> {
+  let asked: QuestionAsked | undefined
+  for (const { event } of await readEntries(engine.store, run)) {
+    if (event.type === 'question-asked' && event.id === id) asked = event
+    if (event.type === 'question-answered' && event.id === id) {
+      const who = [
+        event.by === undefined ? undefined : `by ${event.by}`,
+        event.via === undefined ? undefined : `via ${event.via}`,
+      ]
+        .filter(Boolean)
+        .join(' ')
+      return new NerveError(
+        'already-answered',
+        `Question ${id} was answered already${who === '' ? '' : ` ${who}`}: ${JSON.stringify(event.value)}. Nothing was changed.`,
+        {
+          data: { question: id, value: event.value, by: event.by, via: event.via },
+        },
+      )
+    }
+  }
+  return asked === undefined
+    ? new NerveError('not-found', `There is no question ${id}. List the open ones with: nerve inbox`)
+    : new NerveError('run-ended', `Question ${id} ('${asked.prompt}') is closed. Nothing was changed.`)
+}
+
+/** Posts a command to the process that owns the run, and waits for its reply; undefined when that process died. */
+async function post(
+  engine: Engine,
+  to: { readonly root: string; readonly run: string },
+  wanted: RunCommand,
+  owner: string,
+): Promise<string | undefined> {
+  const id = await engine.store.post({ ...to, body: JSON.stringify(wanted) })
+  for (let round = 1; ; round += 1) {
+    const result = await engine.store.result(id)
+    if (result !== undefined) return result
+    if (round % 40 === 0 && !(await engine.ownership.living()).has(owner)) {
+      await engine.store.settle(id, '{"withdrawn":true}')
+      return undefined
+    }
+    await new Promise((resolve) => setTimeout(resolve, RESULT_POLL_MS))
+  }
+}
+
+function readReply(reply: string): undefined {
+  const { error } = JSON.parse(reply) as { error?: ErrorData }
+  if (error !== undefined) throw errorFrom(error)
+  return undefined
+}
+
+function actorOf(actor: Actor): Actor {
+  return { ...(actor.by === undefined ? {} : { by: actor.by }), ...(actor.via === undefined ? {} : { via: actor.via }) }
+}
+
+function throwOn(error: unknown): never {
+  throw error
+}

@@ -1,0 +1,119 @@
+/** The object that authors write against: every primitive, bound to one run. */
+import { randomUUID } from 'node:crypto'
+import { milliseconds } from '../base/duration.ts'
+import { NerveError } from '../base/nerve-error.ts'
+import { all, map, race } from './branches.ts'
+import { child, type ChildStarter } from './child.ts'
+import type { AskOptions, Context } from './definition.ts'
+import type { Execution } from './execution.ts'
+import { step } from './step.ts'
+import { after, ask, sleep, waitFor } from './waits.ts'
+
+export function createContext(execution: Execution, children: ChildStarter): Context {
+  const { state } = execution
+  return {
+    input: state.input,
+    params: { ...execution.definition.options.params, ...state.params },
+    runId: execution.run,
+    signal: execution.controller.signal,
+    step: (label, run, options) => settled(() => step(execution, label, run, options)),
+    ask: (prompt, options = {}) =>
+      settled(() => ask(execution, prompt, options as AskOptions<string, unknown>, 'ask')) as never,
+    gate: (prompt, options = {}) =>
+      settled(() => ask(execution, prompt, gateOptions(options as AskOptions), 'gate')) as never,
+    waitFor: (name, options = {}) => settled(() => waitFor(execution, name, options)) as never,
+    sleep: (duration, options = {}) =>
+      settled(() => {
+        const ms = milliseconds(duration, 'sleep')
+        return sleep(execution, execution.enter(options.label ?? 'sleep'), () => execution.clock.now() + ms)
+      }),
+    now: () => value(execution, 'now', () => execution.clock.now()),
+    random: () => value(execution, 'random', Math.random),
+    uuid: () => value(execution, 'uuid', randomUUID),
+    emit: (name, data) => emit(execution, name, data),
+    all: (branches, options = {}) => settled(() => all(execution, branches as never, options)) as never,
+    map: (items, run, options = {}) => settled(() => map(execution, items, run, options)),
+    race: (branches, options = {}) => settled(() => race(execution, branches, options)),
+    child: (definition, input, options = {}) =>
+      settled(() => child(execution, children, { definition, input, options })) as never,
+    messages: () => settled(() => messages(execution)),
+    usage: () => ({ spent: execution.ledger.totals(), left: execution.ledger.left() }),
+    checkpoint: (name, data) => settled(() => checkpoint(execution, name, data)),
+  }
+}
+
+/**
+ * Errors made while calling become rejections, and a rejection that the author's code never looks at does not end the
+ * process: it is in the journal.
+ */
+function settled<Value>(call: () => Promise<Value>): Promise<Value> {
+  let promise: Promise<Value>
+  try {
+    promise = call()
+  } catch (error) {
+    promise = Promise.reject(error)
+  }
+  promise.catch(ignore)
+  return promise
+}
+
+function ignore(): void {
+  // Whoever awaits the promise hears of it.
+}
+
+function gateOptions(options: AskOptions): AskOptions<string, unknown> {
+  return options.choices === undefined && options.schema === undefined
+    ? { ...options, choices: ['approve', 'reject'] }
+    : options
+}
+
+/** A value that must be the same on every replay. Committed before anything that can depend on it. */
+function value<Value>(execution: Execution, label: string, make: () => Value): Value {
+  const place = execution.enter(label)
+  const recorded = execution.take(place.path, 'value')
+  if (recorded?.type === 'value-recorded') return recorded.value as Value
+  const made = make()
+  execution.append({ type: 'value-recorded', path: place.path, value: made, ...after(place) })
+  return made
+}
+
+function emit(execution: Execution, name: string, data: unknown): void {
+  const place = execution.enter('emit')
+  if (execution.take(place.path, 'emit') !== undefined) return
+  execution.append({
+    type: 'emitted',
+    path: place.path,
+    name,
+    ...after(place),
+    ...(data === undefined ? {} : { data }),
+  })
+}
+
+async function checkpoint(execution: Execution, name: string, data: unknown): Promise<void> {
+  if (typeof name !== 'string' || name === '') throw new NerveError('bad-option', 'A checkpoint needs a name.')
+  const place = execution.enter(`checkpoint-${name}`)
+  if (execution.take(place.path, 'checkpoint') !== undefined) return
+  await execution.commit({
+    type: 'checkpoint-recorded',
+    path: place.path,
+    name,
+    ...after(place),
+    ...(data === undefined ? {} : { data }),
+  })
+}
+
+async function messages(execution: Execution): Promise<unknown[]> {
+  const place = execution.enter('messages')
+  const recorded = execution.take(place.path, 'messages')
+  if (recorded?.type === 'messages-taken') return recorded.value as unknown[]
+  const found = execution.state.signals.filter((signal) => signal.name === 'message')
+  const texts = found.map((signal) => signal.value)
+  await execution.commit({
+    type: 'messages-taken',
+    path: place.path,
+    signals: found.map((signal) => signal.seq),
+    value: texts,
+    ...after(place),
+  })
+  return texts
+}

@@ -1,0 +1,111 @@
+/** Who owns a run: hosts leave a sign of life, and a run of a dead host may be taken. */
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { Clock } from '../base/clock.ts'
+import type { HostRecord, JournalStore } from '../journal/port.ts'
+
+const BEAT_MS = 5_000
+/** How long a silent host on another machine counts as alive. */
+const LEASE_MS = 30_000
+/** How long a silent host counts as alive whose process is still there (busy, or asleep with its laptop). */
+const LIVING_LEASE_MS = 300_000
+
+export class Ownership {
+  readonly host: string
+  readonly #store: JournalStore
+  readonly #clock: Clock
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(host: string, store: JournalStore, clock: Clock) {
+    this.host = host
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Makes this host known, once, before it owns anything. */
+  async announce(): Promise<void> {
+    if (this.#timer !== undefined) return
+    this.#timer = setInterval(() => void this.#beat().catch(() => undefined), BEAT_MS)
+    this.#timer.unref()
+    await this.#beat()
+  }
+
+  /** The hosts that are alive, by id: this one among them. */
+  async living(): Promise<Set<string>> {
+    const now = this.#clock.now()
+    const records = await this.#store.hosts()
+    return new Set([this.host, ...records.filter((record) => isAlive(record, now)).map((record) => record.host)])
+  }
+
+  async dead(): Promise<readonly string[]> {
+    const living = await this.living()
+    return (await this.#store.hosts()).map((record) => record.host).filter((host) => !living.has(host))
+  }
+
+  /** Takes a run tree unless a living host has it. */
+  async claim(root: string): Promise<number | undefined> {
+    await this.announce()
+    const living = await this.living()
+    return this.#store.claim(
+      root,
+      this.host,
+      (owner) => owner === undefined || owner === this.host || !living.has(owner),
+    )
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer === undefined) return
+    clearInterval(this.#timer)
+    await this.#store.forgetHost(this.host)
+  }
+
+  #beat(): Promise<void> {
+    const { pid } = process
+    return this.#store.beat({
+      host: this.host,
+      pid,
+      machine: machineId(),
+      birth: birthOf(pid) ?? '',
+      beat: this.#clock.now(),
+    })
+  }
+}
+
+export function isAlive(record: HostRecord, now: number): boolean {
+  const silent = now - record.beat
+  if (record.machine !== machineId()) return silent < LEASE_MS
+  if (!processExists(record.pid)) return false
+  const birth = birthOf(record.pid)
+  if (birth !== undefined && record.birth !== '' && birth !== record.birth) return false
+  return silent < LIVING_LEASE_MS
+}
+
+let machine: string | undefined
+
+function machineId(): string {
+  machine ??= `${hostname()}/${readOr('/proc/sys/kernel/random/boot_id', '')}`
+  return machine
+}
+
+function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** The time a process started, where the system tells: a pid may be used again. */
+function birthOf(pid: number): string | undefined {
+  const stat = readOr(`/proc/${pid}/stat`, undefined)
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+}
+
+function readOr<Other>(file: string, other: Other): string | Other {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return other
+  }
+}

@@ -1,0 +1,122 @@
+/** Taking up what dead hosts left, and waking parked runs when their time comes. */
+import { NerveError } from '../base/nerve-error.ts'
+import { performPosted } from './commands.ts'
+import type { Engine } from './engine.ts'
+
+const POLL_MS = 100
+
+export interface Recovered {
+  readonly recovered: readonly string[]
+  /** Runs that could not be taken up, and why. */
+  readonly left: readonly { readonly run: string; readonly reason: string }[]
+}
+
+/** Drives on every run that was running when its host died, and those whose time has come. */
+export async function recoverRuns(engine: Engine): Promise<Recovered> {
+  const { store, ownership, clock } = engine
+  const dead = await ownership.dead()
+  const living = await ownership.living()
+  for (const { head, owner } of await store.heads({ status: ['waiting', 'paused', 'exhausted'], owned: true })) {
+    if (owner !== undefined && !living.has(owner.host) && head.run === head.root)
+      await store.release(head.root, owner.host)
+  }
+  const wanted = new Set<string>()
+  for (const { head, owner } of await store.heads({ status: ['queued', 'running'] })) {
+    if (head.run === head.root && (owner === undefined || !living.has(owner.host))) wanted.add(head.root)
+  }
+  for (const { head, owner } of await store.heads({ dueBy: clock.now() })) {
+    if (owner === undefined || !living.has(owner.host)) wanted.add(head.root)
+  }
+  const result = await takeAll(engine, wanted)
+  for (const host of dead) await store.forgetHost(host)
+  return result
+}
+
+async function takeAll(engine: Engine, roots: Iterable<string>): Promise<Recovered> {
+  const recovered: string[] = []
+  const left: { run: string; reason: string }[] = []
+  for (const root of roots) {
+    try {
+      await engine.take(root)
+      recovered.push(root)
+    } catch (error) {
+      if (!(error instanceof NerveError)) throw error
+      if (error.code !== 'owned-elsewhere' && error.code !== 'run-ended')
+        left.push({ run: root, reason: error.message })
+    }
+  }
+  return { recovered, left }
+}
+
+/** Looks after parked runs and posted commands for as long as the host is open. */
+export class Keeper {
+  readonly #engine: Engine
+  readonly #onProblem: (error: unknown) => void
+  #poll: NodeJS.Timeout | undefined
+  #version = -1
+  #busy = false
+  #disarm: (() => void) | undefined
+  #wakeAt: number | undefined
+  #closed = false
+
+  constructor(engine: Engine, onProblem: (error: unknown) => void) {
+    this.#engine = engine
+    this.#onProblem = onProblem
+    engine.onParked = () => void this.schedule().catch(onProblem)
+    this.#poll = setInterval(() => void this.#look().catch(onProblem), POLL_MS)
+    this.#poll.unref()
+  }
+
+  /** Arms one timer for the parked run that wants to be woken first. */
+  async schedule(): Promise<void> {
+    if (this.#closed) return
+    const at = await this.#engine.store.nextWake()
+    if (at === this.#wakeAt || this.#closed) return
+    this.#disarm?.()
+    this.#wakeAt = at
+    this.#disarm =
+      at === undefined ? undefined : this.#engine.clock.at(at, () => void this.#wake().catch(this.#onProblem))
+  }
+
+  close(): void {
+    this.#closed = true
+    clearInterval(this.#poll)
+    this.#disarm?.()
+  }
+
+  async #wake(): Promise<void> {
+    this.#wakeAt = undefined
+    if (this.#closed) return
+    const due = await this.#engine.store.heads({ dueBy: this.#engine.clock.now() })
+    const roots = new Set(due.filter(({ owner }) => owner === undefined).map(({ head }) => head.root))
+    const { left } = await takeAll(this.#engine, roots)
+    for (const one of left)
+      this.#onProblem(new NerveError('definition-missing', `Run ${one.run} could not be woken: ${one.reason}`))
+    if (left.length === 0) await this.schedule()
+  }
+
+  async #look(): Promise<void> {
+    if (this.#busy || this.#closed) return
+    const version = this.#engine.store.version()
+    if (version === this.#version) return
+    this.#busy = true
+    try {
+      this.#version = version
+      await performPosted(this.#engine)
+      await this.#tellWatchers()
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  /** Runs that ended in another process, for those who wait for them here. */
+  async #tellWatchers(): Promise<void> {
+    const { watchers, store } = this.#engine
+    for (const run of [...watchers.watched]) {
+      const found = await store.find(run)
+      if (found === undefined || this.#engine.live(found.head.root) !== undefined || found.head.ended === undefined)
+        continue
+      watchers.ended(run, (await this.#engine.stored(run)).state)
+    }
+  }
+}

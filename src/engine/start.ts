@@ -1,0 +1,69 @@
+/** Checks made before a run exists: what they refuse leaves nothing behind. */
+import { NerveError } from '../base/nerve-error.ts'
+import { parseWith } from '../base/schema.ts'
+import { encodeValue } from '../base/value.ts'
+import { FORMAT, type Budget, type Durability, type RunCreated } from '../journal/events.ts'
+import type { AnyDefinition } from './definition.ts'
+
+export interface StartOptions {
+  readonly input?: unknown
+  readonly params?: Readonly<Record<string, unknown>>
+  /** Laid over the definition's own budget. */
+  readonly budget?: Budget
+  readonly durability?: Durability
+  /** Where the definition can be loaded from again. */
+  readonly source?: string
+}
+
+export async function checkInput(definition: AnyDefinition, input: unknown): Promise<unknown> {
+  if (typeof definition !== 'object' || definition === null || typeof definition.run !== 'function') {
+    throw new NerveError('bad-definition', 'This is not a definition. Make one with workflow(name, options, fn).')
+  }
+  const schema = definition.options.input
+  const what = `The input of '${definition.name}'`
+  const checked: unknown = schema === undefined ? input : await parseWith(schema, input, { code: 'bad-input', what })
+  encodeValue(checked, what)
+  return checked
+}
+
+const KNOWN: readonly string[] = ['usd', 'tokens', 'calls', 'steps', 'seconds', 'depth']
+
+export function checkBudget(budget: Budget | undefined): void {
+  if (budget === undefined) return
+  for (const [dimension, limit] of Object.entries(budget)) {
+    if (!KNOWN.includes(dimension)) {
+      throw new NerveError(
+        'bad-option',
+        `budget: '${dimension}' is not something that can be limited. Known: ${KNOWN.join(', ')}.`,
+      )
+    }
+    if (typeof limit !== 'number' || !(limit >= 0))
+      throw new NerveError('bad-option', `budget: ${dimension} is ${String(limit)}; give a number from 0.`)
+  }
+}
+
+/** The first event of a run. */
+export function createdEvent(
+  definition: AnyDefinition,
+  options: StartOptions,
+  link: { readonly root: string; readonly depth: number; readonly parent?: RunCreated['parent'] },
+): RunCreated {
+  const { name, options: own } = definition
+  const budget: Budget | undefined = options.budget === undefined ? own.budget : { ...own.budget, ...options.budget }
+  checkBudget(budget)
+  const durability = options.durability ?? own.durability
+  return {
+    type: 'run-created',
+    format: FORMAT,
+    definition: name,
+    root: link.root,
+    depth: link.depth,
+    ...(link.parent === undefined ? {} : { parent: link.parent }),
+    ...(options.source === undefined ? {} : { source: options.source }),
+    ...(options.params === undefined ? {} : { params: options.params }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(durability === undefined ? {} : { durability }),
+    ...(own.errorPolicy === undefined ? {} : { errorPolicy: own.errorPolicy }),
+    ...(options.input === undefined ? {} : { input: options.input }),
+  }
+}

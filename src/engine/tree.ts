@@ -1,0 +1,239 @@
+/**
+ * A run and its children while this host drives them: one owner, one budget, one hold, one cancel.
+ * Owns what applies to all of them at once. Knows nothing of stores.
+ *
+ * Invariants:
+ *  1. While `hold` is set, no attempt of any step in the tree starts.
+ *  2. A tree is idle when no function runs or is about to be tried again, nothing is replayed, and nothing waits to
+ *     be committed.
+ */
+import { NerveError } from '../base/nerve-error.ts'
+import type { Actor, Budget, ResumePlan } from '../journal/events.ts'
+import type { Execution } from './execution.ts'
+import type { Shortage } from './ledger.ts'
+import { isWithin, type Scope } from './scope.ts'
+
+/** What the engine wants to hear of a tree. */
+export interface TreeEvents {
+  idle(tree: Tree): void
+  ended(tree: Tree, execution: Execution): void
+  lost(tree: Tree, error: NerveError): void
+  diverged(tree: Tree, execution: Execution, plan: ResumePlan): void
+}
+
+/** How long a cancelled run may take to clean up before it is reported as cancelled all the same. */
+const CANCEL_GRACE_MS = 5_000
+
+interface Hold {
+  readonly promise: Promise<void>
+  readonly release: () => void
+}
+
+export class Tree {
+  readonly root: string
+  readonly epoch: number
+  readonly executions = new Map<string, Execution>()
+  /** Runs whose function has returned or thrown. */
+  readonly settledRuns = new Set<string>()
+  idle = false
+  lost: NerveError | undefined
+  readonly #events: TreeEvents
+  #hold: Hold | undefined
+  #reasons = new Set<'paused' | 'exhausted'>()
+  readonly #blamed = new WeakMap<Error, string>()
+  readonly #timers = new Map<Execution, () => void>()
+
+  constructor(root: string, epoch: number, events: TreeEvents) {
+    this.root = root
+    this.epoch = epoch
+    this.#events = events
+  }
+
+  /** Resolves when work may start again; undefined when it may now. */
+  get hold(): Promise<void> | undefined {
+    return this.#hold?.promise
+  }
+
+  get rootExecution(): Execution | undefined {
+    return this.executions.get(this.root)
+  }
+
+  add(execution: Execution): void {
+    this.executions.set(execution.run, execution)
+    this.idle = false
+    if (execution.state.paused) this.setHold('paused', true)
+    if (execution.state.exhausted !== undefined) this.setHold('exhausted', true)
+  }
+
+  setHold(reason: 'paused' | 'exhausted', on: boolean): void {
+    if (on) this.#reasons.add(reason)
+    else this.#reasons.delete(reason)
+    if (this.#reasons.size > 0 && this.#hold === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#hold = { promise, release: resolve }
+    } else if (this.#reasons.size === 0) {
+      this.#hold?.release()
+      this.#hold = undefined
+    }
+  }
+
+  /** A function has started in this run: arm what stops it when the time budget is spent. */
+  worked(execution: Execution): void {
+    this.idle = false
+    if (execution.calls.size !== 1 || !execution.ledger.limited) return
+    const left = execution.ledger.millisecondsLeft()
+    if (left === Infinity) return
+    const disarm = execution.clock.at(execution.clock.now() + left, () => this.#outOfTime(execution))
+    this.#timers.set(execution, disarm)
+  }
+
+  rested(execution: Execution): void {
+    if (execution.calls.size > 0) return
+    this.#timers.get(execution)?.()
+    this.#timers.delete(execution)
+  }
+
+  /** Looks whether the tree has come to rest. */
+  look(): void {
+    if (this.idle || this.lost !== undefined) return
+    for (const execution of this.executions.values()) {
+      if (execution.calls.size > 0 || execution.replaying || isRetrying(execution)) return
+    }
+    this.idle = true
+    for (const execution of this.executions.values())
+      if (execution.state.children.size > 0) execution.committer.arm(execution)
+    this.#events.idle(this)
+  }
+
+  /** Stops a part of a run: its functions, its waits, its children. */
+  stopScope(execution: Execution, scope: Scope, error: unknown): void {
+    scope.stopped ??= error
+    for (const call of execution.calls) if (isWithin(call.place.scope, scope)) call.stop('scope', error)
+    for (const wait of [...execution.waits.values()]) if (isWithin(wait.scope, scope)) wait.withdraw(error)
+    for (const child of this.#childrenOf(execution)) {
+      if (isWithin(child.at, scope)) this.cancelRun(child.execution, { by: 'parent', reason: 'its branch was stopped' })
+    }
+  }
+
+  /** Cancels a run and everything below it. */
+  cancelRun(execution: Execution, why: Actor & { readonly reason?: string }): void {
+    if (execution.closed !== undefined || execution.state.cancelRequested || execution.state.end !== undefined) return
+    for (const child of this.#childrenOf(execution))
+      this.cancelRun(child.execution, { by: 'parent', ...(why.reason === undefined ? {} : { reason: why.reason }) })
+    execution.append({ type: 'cancel-requested', ...why })
+    const error = new NerveError(
+      'cancelled',
+      `Run ${execution.run} was cancelled${why.reason === undefined ? '' : `: ${why.reason}`}.`,
+    )
+    execution.root.scope.stopped = error
+    execution.controller.abort(error)
+    for (const call of execution.calls) call.stop('cancel', error)
+    for (const wait of [...execution.waits.values()]) wait.withdraw(error)
+    if (execution === this.rootExecution) this.#letGo()
+    const timer = setTimeout(() => this.cancelled(execution), CANCEL_GRACE_MS)
+    timer.unref()
+  }
+
+  /** The cancelled run has cleaned up, or had its time to. */
+  cancelled(execution: Execution): void {
+    if (execution.closed !== undefined || execution.state.end !== undefined) return
+    execution.append({ type: 'run-cancelled' }, () => this.ended(execution))
+  }
+
+  ended(execution: Execution): void {
+    this.executions.delete(execution.run)
+    this.rested(execution)
+    execution.close(new NerveError('run-ended', `Run ${execution.run} has ended; nothing can be added to it.`))
+    this.#events.ended(this, execution)
+  }
+
+  /** The budget has no room for what was wanted: nothing new starts in the tree until it is raised. */
+  exhaust(shortage: Shortage, path: string): NerveError {
+    const { dimension, used, limit, ledger } = shortage
+    const error = new NerveError(
+      'budget-exhausted',
+      `The budget of run ${ledger.state.run} is spent: ${dimension} ${round(used)} of ${limit}. Resume it with a larger one: nerve resume ${this.root} --budget ${dimension}=N`,
+      { retry: 'pause', data: { dimension, used, limit, run: ledger.state.run } },
+    )
+    if (!this.#reasons.has('exhausted')) {
+      this.setHold('exhausted', true)
+      const owner = this.executions.get(ledger.state.run)
+      for (let at = owner; at !== undefined; at = at.parent) {
+        const of = at === owner ? {} : { of: ledger.state.run }
+        at.append({ type: 'budget-exhausted', dimension, used, limit, path, ...of })
+      }
+    }
+    return error
+  }
+
+  raise(execution: Execution, budget: Budget | undefined, actor: Actor): void {
+    if (budget !== undefined) execution.append({ type: 'budget-raised', budget, ...actor })
+    for (const one of this.executions.values()) {
+      if (one.state.exhausted !== undefined || one.state.paused) one.append({ type: 'run-resumed', ...actor })
+    }
+    this.setHold('exhausted', false)
+    this.setHold('paused', false)
+    this.idle = false
+  }
+
+  warn(warning: Shortage): void {
+    const { dimension, used, limit, ledger } = warning
+    this.executions.get(ledger.state.run)?.append({ type: 'budget-warned', dimension, used, limit })
+  }
+
+  /** Remembers which step an error came from, for the message of the run that dies of it. */
+  blame(error: Error, path: string): void {
+    this.#blamed.set(error, path)
+  }
+
+  blamed(error: unknown): string | undefined {
+    return error instanceof Error ? this.#blamed.get(error) : undefined
+  }
+
+  diverged(execution: Execution, plan: ResumePlan): void {
+    this.#events.diverged(this, execution, plan)
+  }
+
+  /** This process may not write to the tree any more: everything in it is given up. */
+  lose(error: NerveError): void {
+    if (this.lost !== undefined) return
+    this.lost = error
+    this.close(error)
+    this.#events.lost(this, error)
+  }
+
+  close(error: NerveError): void {
+    for (const disarm of this.#timers.values()) disarm()
+    this.#timers.clear()
+    for (const execution of this.executions.values()) execution.close(error)
+    this.#hold?.release()
+  }
+
+  #letGo(): void {
+    this.#reasons.clear()
+    this.#hold?.release()
+    this.#hold = undefined
+  }
+
+  #outOfTime(execution: Execution): void {
+    const shortage = execution.ledger.shortage({ seconds: execution.activeNow / 1_000 + 0.001 })
+    if (shortage === undefined) return
+    const error = this.exhaust(shortage, [...execution.calls][0]?.path ?? '')
+    for (const one of this.executions.values()) for (const call of one.calls) call.stop('budget', error)
+  }
+
+  *#childrenOf(execution: Execution): Iterable<{ readonly execution: Execution; readonly at: Scope }> {
+    for (const child of [...this.executions.values()]) {
+      if (child.parent === execution && child.at !== undefined) yield { execution: child, at: child.at }
+    }
+  }
+}
+
+function isRetrying(execution: Execution): boolean {
+  for (const wait of execution.state.waits.values()) if (wait.kind === 'retry') return true
+  return false
+}
+
+function round(value: number): number {
+  return Math.round(value * 1e6) / 1e6
+}

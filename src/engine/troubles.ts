@@ -1,0 +1,26 @@
+/** The errors that more than one part of the engine gives. */
+import { NerveError } from '../base/nerve-error.ts'
+import type { ResumePlan } from '../journal/events.ts'
+
+export function runEnded(run: string, status: string): NerveError {
+  return new NerveError(
+    'run-ended',
+    `Run ${run} has ended (${status}). Fork it to go on from one of its steps: nerve fork ${run} --at PATH`,
+    { data: { run, status } },
+  )
+}
+
+export function parked(run: string): NerveError {
+  return new NerveError('host-closed', `Run ${run} is not in memory here; it waits in its journal.`)
+}
+
+export function divergence(run: string, plan: ResumePlan): NerveError {
+  const list = (paths: readonly string[]): string =>
+    paths.length === 0 ? '' : ` (${paths.slice(0, 5).join(', ')}${paths.length > 5 ? ', …' : ''})`
+  return new NerveError(
+    'diverged',
+    `The code of run ${run} has changed since it ran: keep ${plan.keep}, re-run ${plan.rerun.length}${list(plan.rerun)}, ${plan.unknown.length} unknown${list(plan.unknown)}. ` +
+      `The run is paused and nothing was executed. Look with: nerve resume ${run} --plan; go on with --accept or --from PATH.`,
+    { retry: 'pause', data: { run, plan } },
+  )
+}

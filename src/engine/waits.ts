@@ -1,0 +1,281 @@
+/** Waiting: questions, signals and timers. Each is an event when it starts and an event when it ends. */
+import { milliseconds } from '../base/duration.ts'
+import { NerveError } from '../base/nerve-error.ts'
+import { parseWith, type Schema } from '../base/schema.ts'
+import type { Actor, JournalEvent, QuestionAsked, QuestionKind } from '../journal/events.ts'
+import type { AskOptions, WaitOptions } from './definition.ts'
+import type { Execution } from './execution.ts'
+import type { Place, Scope } from './scope.ts'
+
+/** A wait that this process holds open for the author's code. */
+export interface OpenWait {
+  readonly scope: Scope
+  readonly question?: OpenAsk
+  readonly signal?: { readonly name: string; readonly take: (seq: number, value: unknown) => void }
+  /** Drops timers; the wait stays in the journal. */
+  forget(): void
+  /** Ends the wait for good, in the journal too. */
+  withdraw(error: unknown): void
+}
+
+export interface OpenAsk {
+  readonly asked: QuestionAsked
+  readonly schema: Schema | undefined
+  readonly accept: (value: unknown, actor: Actor) => Promise<void>
+}
+
+export function ask(
+  execution: Execution,
+  prompt: string,
+  options: AskOptions<string, unknown>,
+  kind: QuestionKind,
+): Promise<unknown> {
+  checkAsk(prompt, options)
+  const place = execution.enter(options.label ?? kind)
+  return askAt(execution, place, { prompt, options, kind })
+}
+
+export interface Asking {
+  readonly prompt: string
+  readonly options: AskOptions<string, unknown>
+  readonly kind: QuestionKind
+  /** The path to ask under, when it is not the place's own (questions about a step). */
+  readonly path?: string
+  readonly attempt?: number
+}
+
+export function askAt(execution: Execution, place: Place, asking: Asking): Promise<unknown> {
+  const path = asking.path ?? place.path
+  const recorded = execution.take(path, 'question')
+  if (recorded?.type === 'question-answered') return Promise.resolve(recorded.value)
+  if (recorded?.type === 'question-expired') return Promise.reject(deadlinePassed(path))
+  const asked = recorded?.type === 'question-asked' ? recorded : newQuestion(execution, place, asking)
+  return new Promise((resolve, reject) =>
+    openQuestion(execution, place.scope, { asked, schema: asking.options.schema, resolve, reject }),
+  )
+}
+
+function newQuestion(execution: Execution, place: Place, asking: Asking): QuestionAsked {
+  const { options, kind, prompt, attempt } = asking
+  const { choices, deadline, onDeadline, detail, schema } = options
+  const asked: QuestionAsked = {
+    type: 'question-asked',
+    path: asking.path ?? place.path,
+    id: `${execution.run}-${execution.state.seq + 1}`,
+    kind,
+    prompt,
+    ...(place.after === undefined ? {} : { after: place.after }),
+    ...(choices === undefined ? {} : { choices }),
+    ...(schema === undefined ? {} : { schema: true }),
+    ...(deadline === undefined ? {} : { deadline: execution.clock.now() + milliseconds(deadline, 'deadline') }),
+    ...(onDeadline === undefined ? {} : { onDeadline }),
+    ...(attempt === undefined ? {} : { attempt }),
+    ...(detail === undefined ? {} : { detail }),
+  }
+  execution.append(asked)
+  return asked
+}
+
+interface Opening {
+  readonly asked: QuestionAsked
+  readonly schema: Schema | undefined
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+function openQuestion(execution: Execution, scope: Scope, opening: Opening): void {
+  const { asked, schema, resolve, reject } = opening
+  const { path, id, deadline } = asked
+  const end = (event: JournalEvent, then: () => void): Promise<void> => {
+    close()
+    return new Promise((done) =>
+      execution.append(event, () => {
+        then()
+        done()
+      }),
+    )
+  }
+  const expire = (): void => {
+    const action = asked.onDeadline ?? 'fail'
+    if (typeof action === 'object') {
+      void end({ type: 'question-answered', path, id, value: action.default, by: 'deadline' }, () =>
+        resolve(action.default),
+      )
+    } else {
+      void end({ type: 'question-expired', path, id, action }, () => {
+        if (action === 'cancel')
+          execution.tree.cancelRun(execution, { by: 'deadline', reason: `question ${id} was not answered in time` })
+        else reject(deadlinePassed(path))
+      })
+    }
+  }
+  const disarm = deadline === undefined ? undefined : execution.clock.at(deadline, expire)
+  const close = (): void => {
+    disarm?.()
+    execution.waits.delete(path)
+  }
+  execution.waits.set(path, {
+    scope,
+    question: {
+      asked,
+      schema,
+      accept: (value, actor) =>
+        end({ type: 'question-answered', path, id, ...(value === undefined ? {} : { value }), ...actor }, () =>
+          resolve(value),
+        ),
+    },
+    forget: () => disarm?.(),
+    withdraw: (error) => void end({ type: 'question-withdrawn', path, id }, () => reject(error)),
+  })
+}
+
+export function waitFor(execution: Execution, name: string, options: WaitOptions): Promise<unknown> {
+  if (typeof name !== 'string' || name === '') throw new NerveError('bad-option', 'waitFor needs the name of a signal.')
+  const place = execution.enter(options.label ?? `wait-${name}`)
+  const { path } = place
+  const recorded = execution.take(path, 'wait')
+  if (recorded?.type === 'signal-taken') return checkSignal(options.schema, name, recorded.value)
+  if (recorded?.type === 'wait-expired') return Promise.reject(deadlinePassed(path))
+  let deadline = recorded?.type === 'wait-started' ? recorded.deadline : undefined
+  if (recorded === undefined) {
+    deadline =
+      options.deadline === undefined ? undefined : execution.clock.now() + milliseconds(options.deadline, 'deadline')
+    execution.append({
+      type: 'wait-started',
+      path,
+      name,
+      ...after(place),
+      ...(deadline === undefined ? {} : { deadline }),
+    })
+  }
+  const taken = new Promise((resolve, reject) => openSignalWait(execution, place, { name, deadline, resolve, reject }))
+  dispatchSignals(execution)
+  return taken.then((value) => checkSignal(options.schema, name, value))
+}
+
+interface SignalOpening {
+  readonly name: string
+  readonly deadline: number | undefined
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+function openSignalWait(execution: Execution, place: Place, opening: SignalOpening): void {
+  const { path } = place
+  const { name, deadline, resolve, reject } = opening
+  const expire = (): void => {
+    execution.waits.delete(path)
+    execution.append({ type: 'wait-expired', path }, () => reject(deadlinePassed(path)))
+  }
+  const disarm = deadline === undefined ? undefined : execution.clock.at(deadline, expire)
+  const close = (): void => {
+    disarm?.()
+    execution.waits.delete(path)
+  }
+  execution.waits.set(path, {
+    scope: place.scope,
+    signal: {
+      name,
+      take(seq, value) {
+        close()
+        execution.append(
+          { type: 'signal-taken', path, name, signal: seq, ...(value === undefined ? {} : { value }) },
+          () => resolve(value),
+        )
+      },
+    },
+    forget: () => disarm?.(),
+    withdraw(error) {
+      close()
+      execution.append({ type: 'wait-withdrawn', path }, () => reject(error))
+    },
+  })
+}
+
+/** Hands signals that nobody has taken to the waits for them, each in its order. */
+export function dispatchSignals(execution: Execution): void {
+  if (execution.state.signals.length === 0) return
+  for (const wait of [...execution.waits.values()]) {
+    const { signal } = wait
+    if (signal === undefined) continue
+    const found = execution.state.signals.find((one) => one.name === signal.name)
+    if (found !== undefined) signal.take(found.seq, found.value)
+  }
+}
+
+export function sleep(execution: Execution, place: Place, until: () => number): Promise<void> {
+  const { path } = place
+  const recorded = execution.take(path, 'timer')
+  if (recorded?.type === 'timer-fired') return Promise.resolve()
+  const at = recorded?.type === 'timer-set' ? recorded.until : until()
+  if (recorded === undefined) execution.append({ type: 'timer-set', path, until: at, ...after(place) })
+  return new Promise((resolve, reject) => {
+    const fire = (): void => {
+      execution.waits.delete(path)
+      execution.append({ type: 'timer-fired', path }, resolve)
+    }
+    const disarm = execution.clock.at(at, fire)
+    execution.waits.set(path, {
+      scope: place.scope,
+      forget: disarm,
+      withdraw(error) {
+        disarm()
+        execution.waits.delete(path)
+        execution.append({ type: 'wait-withdrawn', path }, () => reject(error))
+      },
+    })
+  })
+}
+
+/** The answer as the question takes it: a choice by its label or number, or a free answer that fits the schema. */
+export async function checkAnswer(question: OpenAsk, value: unknown): Promise<unknown> {
+  const { asked, schema } = question
+  if (asked.choices !== undefined && !(asked.kind === 'recovery' && isSkip(value))) return pickChoice(asked, value)
+  return schema === undefined
+    ? value
+    : parseWith(schema, value, { code: 'answer-rejected', what: `The answer to '${asked.prompt}'` })
+}
+
+function isSkip(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'skip' in value
+}
+
+function pickChoice(asked: QuestionAsked, value: unknown): string {
+  const choices = asked.choices ?? []
+  const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
+  const found =
+    choices.find((choice) => choice === text) ?? choices.find((choice) => choice.toLowerCase() === text.toLowerCase())
+  if (found !== undefined) return found
+  const number = /^\d+$/.test(text) ? choices[Number(text) - 1] : undefined
+  if (number !== undefined) return number
+  throw new NerveError(
+    'answer-rejected',
+    `${JSON.stringify(value)} is not a choice of '${asked.prompt}'. Choose ${choices.map((choice, i) => `${i + 1} (${choice})`).join(', ')}.`,
+    { data: { choices } },
+  )
+}
+
+function checkSignal(schema: Schema | undefined, name: string, value: unknown): Promise<unknown> {
+  return schema === undefined
+    ? Promise.resolve(value)
+    : parseWith(schema, value, { code: 'bad-input', what: `The signal '${name}'` })
+}
+
+function checkAsk(prompt: unknown, options: AskOptions<string, unknown>): void {
+  if (typeof prompt !== 'string' || prompt === '') throw new NerveError('bad-option', 'A question needs a text to ask.')
+  const { choices } = options
+  if (choices !== undefined && (choices.length === 0 || new Set(choices).size !== choices.length)) {
+    throw new NerveError('bad-option', `The question '${prompt}' needs at least one choice, each given once.`)
+  }
+  if (options.onDeadline !== undefined && options.deadline === undefined) {
+    throw new NerveError('bad-option', `The question '${prompt}' has onDeadline without a deadline.`)
+  }
+}
+
+export function after(place: Place): { readonly after?: string } {
+  return place.after === undefined ? {} : { after: place.after }
+}
+
+function deadlinePassed(path: string): NerveError {
+  return new NerveError('deadline-passed', `The deadline of '${path}' passed without an answer.`, { data: { path } })
+}

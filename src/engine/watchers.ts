@@ -1,0 +1,73 @@
+/** Who waits for a run in this process: for its end, for its rest, or for its trouble. */
+import type { NerveError } from '../base/nerve-error.ts'
+import type { RunState } from '../journal/fold.ts'
+
+interface Watcher {
+  readonly ended?: (state: RunState) => void
+  readonly rested?: (state: RunState) => void
+  readonly failed: (error: NerveError) => void
+}
+
+export class Watchers {
+  readonly #of = new Map<string, Set<Watcher>>()
+
+  /** Resolves with the state in which a run ended. Rejects when this process can no longer tell. */
+  end(run: string): Promise<RunState> {
+    return new Promise((resolve, reject) => this.#add(run, { ended: resolve, failed: reject }))
+  }
+
+  /** Resolves when a run has ended or rests: it waits, is paused, or has spent its budget. */
+  rest(run: string): Promise<RunState> {
+    return new Promise((resolve, reject) => this.#add(run, { ended: resolve, rested: resolve, failed: reject }))
+  }
+
+  onFailure(run: string, failed: (error: NerveError) => void): () => void {
+    const watcher: Watcher = { failed }
+    this.#add(run, watcher)
+    return () => this.#of.get(run)?.delete(watcher)
+  }
+
+  /** Runs that somebody waits for. */
+  get watched(): Iterable<string> {
+    return this.#of.keys()
+  }
+
+  ended(run: string, state: RunState): void {
+    this.#tell(run, (watcher) => {
+      watcher.ended?.(state)
+      return true
+    })
+  }
+
+  rested(run: string, state: RunState): void {
+    this.#tell(run, (watcher) => {
+      watcher.rested?.(state)
+      return watcher.rested !== undefined
+    })
+  }
+
+  failed(run: string, error: NerveError): void {
+    this.#tell(run, (watcher) => {
+      watcher.failed(error)
+      return true
+    })
+  }
+
+  close(error: NerveError): void {
+    for (const run of [...this.#of.keys()]) this.failed(run, error)
+  }
+
+  #add(run: string, watcher: Watcher): void {
+    const watchers = this.#of.get(run) ?? new Set()
+    watchers.add(watcher)
+    this.#of.set(run, watchers)
+  }
+
+  /** Tells every watcher; those for which `tell` returns true are done. */
+  #tell(run: string, tell: (watcher: Watcher) => boolean): void {
+    const watchers = this.#of.get(run)
+    if (watchers === undefined) return
+    for (const watcher of [...watchers]) if (tell(watcher)) watchers.delete(watcher)
+    if (watchers.size === 0) this.#of.delete(run)
+  }
+}

@@ -1,0 +1,12 @@
+/** What surfaces may use: the host and the projections that it shows. */
+export { createHost, databaseFile } from './host.ts'
+export type { Host, HostOptions, RunFilter, StartMore } from './host.ts'
+export type { Handle, ResumeOptions } from './handle.ts'
+export { loadDefinitions } from './definition-file.ts'
+export type { AnyDefinition } from '../engine/definition.ts'
+export type { Heard, LivePart, RunEvent, Subscription } from '../engine/bus.ts'
+export { isLive } from '../engine/feed.ts'
+export type { FeedItem, FeedOptions } from '../engine/feed.ts'
+export { addToTimeline, emptyTimeline, timelineOf } from '../projections/timeline.ts'
+export type { Timeline, TimelineItem } from '../projections/timeline.ts'
+export type { InboxRow, RunRow } from '../projections/runs.ts'

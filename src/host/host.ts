@@ -1,0 +1,310 @@
+/**
+ * The host: the process that owns runs. Wires the engine to a store, a clock and the definitions it may drive.
+ * Everything a surface can do, it does through this.
+ */
+import { join } from 'node:path'
+import { systemClock, type Clock } from '../base/clock.ts'
+import { milliseconds, type Duration } from '../base/duration.ts'
+import { NerveError } from '../base/nerve-error.ts'
+import type { Heard, Subscription } from '../engine/bus.ts'
+import { command } from '../engine/commands.ts'
+import type { AnyDefinition, Definition } from '../engine/definition.ts'
+import { Engine } from '../engine/engine.ts'
+import { forkRun, type ForkOptions } from '../engine/fork.ts'
+import { Keeper, recoverRuns, type Recovered } from '../engine/recovery.ts'
+import { replayRun, type Replayed } from '../engine/replay.ts'
+import type { StartOptions } from '../engine/start.ts'
+import { exportRun, importRun } from '../engine/transfer.ts'
+import { divergence } from '../engine/troubles.ts'
+import type { Actor, Durability, Entry, ResumePlan, RunStatus } from '../journal/events.ts'
+import type { JournalStore } from '../journal/port.ts'
+import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
+import { MemoryStore } from '../stores/memory-store.ts'
+import { createHandle, type Handle, type HandleParts, type ResumeOptions } from './handle.ts'
+import { loadDefinitions } from './definition-file.ts'
+import { acceptPlan } from './resume.ts'
+
+export interface HostOptions {
+  /** The project folder; the database is `.nerve/nerve.db` in it (default: the current folder). */
+  readonly dir?: string
+  /** `memory` keeps nothing beyond the process; or a store of your own (default: SQLite in `dir`). */
+  readonly store?: 'sqlite' | 'memory' | JournalStore
+  /** `process` survives kill -9 (default), `power` also a power cut. */
+  readonly durability?: Durability
+  /** What this host may drive when it finds runs of these names. */
+  readonly definitions?: readonly AnyDefinition[]
+  /** Take up what dead hosts left (default true). */
+  readonly recover?: boolean
+  /** How many waiting runs stay in memory (default 256). */
+  readonly maxResident?: number
+  readonly clock?: Clock
+  /** Hears of trouble that belongs to no caller: failing subscribers, runs that could not be woken. */
+  readonly onProblem?: (error: unknown) => void
+}
+
+export type StartMore = Omit<StartOptions, 'input'>
+
+export interface RunFilter {
+  readonly status?: readonly RunStatus[]
+  readonly definition?: string
+  readonly limit?: number
+  /** Also child runs (default false). */
+  readonly children?: boolean
+}
+
+export interface Host {
+  /** What was taken up when this host started. */
+  readonly recovered: Recovered
+  /** Makes a definition known, so that its recorded runs can be driven. */
+  register(...definitions: readonly AnyDefinition[]): void
+  start<Input, Output>(
+    definition: Definition<Input, Output>,
+    input?: NoInfer<Input>,
+    options?: StartMore,
+  ): Promise<Handle<Output>>
+  /** A run in your hand, by its id or the beginning of it. */
+  handle<Output = unknown>(run: string): Promise<Handle<Output>>
+  runs(filter?: RunFilter): Promise<RunRow[]>
+  run(run: string): Promise<RunRow>
+  /** The journal of a run. */
+  journal(run: string): Promise<readonly Entry[]>
+  inbox(): Promise<InboxRow[]>
+  answer(question: string, value: unknown, actor?: Actor): Promise<void>
+  subscribe(wanted: Subscription, listener: (heard: Heard) => void): () => void
+  /** What resuming over the current code would do. Changes nothing. */
+  plan(run: string, definition?: AnyDefinition): Promise<ResumePlan>
+  /** Runs the current code over a recorded run, with no effects, and tells where they differ. */
+  replay(run: string, definition?: AnyDefinition): Promise<Replayed>
+  export(run: string): Promise<string>
+  import(text: string): Promise<Handle>
+  /** Removes runs that ended longer ago than this, with their children. */
+  gc(options: { readonly olderThan: Duration }): Promise<{ readonly removed: readonly string[] }>
+  /** Takes up every run that nobody drives. */
+  recover(): Promise<Recovered>
+  close(): Promise<void>
+}
+
+/**
+ * Opens a host in this process.
+ *
+ * ```ts
+ * import { createHost, workflow } from 'nerve'
+ *
+ * const greet = workflow('greet', async (ctx, name: string) => ctx.step('write', () => `Hello ${name}`))
+ * const host = await createHost({ store: 'memory' })
+ * const run = await host.start(greet, 'Ada')
+ * console.log(await run.result())
+ * await host.close()
+ * ```
+ */
+export async function createHost(options: HostOptions = {}): Promise<Host> {
+  const clock = options.clock ?? systemClock
+  const definitions = new Map<string, AnyDefinition>()
+  const onProblem =
+    options.onProblem ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
+  const store = await openStore(options)
+  const engine = new Engine({
+    store,
+    clock,
+    durability: options.durability ?? 'process',
+    resolve: (name, source) => resolveDefinition(definitions, name, source),
+    ...(options.maxResident === undefined ? {} : { maxResident: options.maxResident }),
+    onProblem,
+  })
+  const keeper = new Keeper(engine, onProblem)
+  const host = new LocalHost(engine, keeper, definitions)
+  host.register(...(options.definitions ?? []))
+  if (options.recover !== false) {
+    await host.recover()
+    await keeper.schedule()
+  }
+  return host
+}
+
+async function openStore(options: HostOptions): Promise<JournalStore> {
+  const { store = 'sqlite' } = options
+  if (typeof store === 'object') return store
+  if (store === 'memory') return new MemoryStore()
+  if (store !== 'sqlite')
+    throw new NerveError('bad-option', `store is ${JSON.stringify(store)}; give 'sqlite', 'memory' or a store.`)
+  const { openSqliteStore } = await import('../stores/sqlite-store.ts')
+  return openSqliteStore({ file: databaseFile(options.dir) })
+}
+
+export function databaseFile(dir = process.cwd()): string {
+  return join(dir, '.nerve', 'nerve.db')
+}
+
+async function resolveDefinition(
+  known: Map<string, AnyDefinition>,
+  name: string,
+  source: string | undefined,
+): Promise<AnyDefinition | undefined> {
+  const found = known.get(name)
+  if (found !== undefined || source === undefined) return found
+  return (await loadDefinitions(source)).find((definition) => definition.name === name)
+}
+
+class LocalHost implements Host {
+  recovered: Recovered = { recovered: [], left: [] }
+  readonly #engine: Engine
+  readonly #keeper: Keeper
+  readonly #definitions: Map<string, AnyDefinition>
+  readonly #parts: HandleParts
+
+  constructor(engine: Engine, keeper: Keeper, definitions: Map<string, AnyDefinition>) {
+    this.#engine = engine
+    this.#keeper = keeper
+    this.#definitions = definitions
+    this.#parts = {
+      engine,
+      fork: (run, options) => this.#fork(run, options),
+      resume: (run, options) => this.#resume(run, options),
+    }
+  }
+
+  register(...definitions: readonly AnyDefinition[]): void {
+    for (const definition of definitions) this.#definitions.set(definition.name, definition)
+  }
+
+  async start<Input, Output>(
+    definition: Definition<Input, Output>,
+    input?: Input,
+    options: StartMore = {},
+  ): Promise<Handle<Output>> {
+    const execution = await this.#engine.start(definition, { ...options, ...(input === undefined ? {} : { input }) })
+    this.register(definition)
+    return createHandle<Output>(this.#parts, execution.run)
+  }
+
+  async handle<Output>(run: string): Promise<Handle<Output>> {
+    return createHandle<Output>(this.#parts, (await this.run(run)).run)
+  }
+
+  async runs(filter: RunFilter = {}): Promise<RunRow[]> {
+    const { children, ...rest } = filter
+    const heads = await this.#engine.store.heads(rest)
+    const living = await this.#engine.ownership.living()
+    return heads
+      .filter(({ head }) => children === true || head.parent === undefined)
+      .map((head) => runRow(head, living))
+  }
+
+  async run(id: string): Promise<RunRow> {
+    const found = await this.#engine.store.find(id)
+    if (found === undefined)
+      throw new NerveError(
+        'not-found',
+        `There is no run ${id}, or more than one begins like that. List them with: nerve ps`,
+      )
+    return runRow(found, await this.#engine.ownership.living())
+  }
+
+  async journal(run: string): Promise<readonly Entry[]> {
+    return (await this.#engine.stored((await this.run(run)).run)).entries
+  }
+
+  async inbox(): Promise<InboxRow[]> {
+    return inboxRows(await this.#engine.store.heads({ asking: true }))
+  }
+
+  async answer(question: string, value: unknown, actor: Actor = {}): Promise<void> {
+    await command(this.#engine, runOfQuestion(question), { verb: 'answer', question, value, ...actor })
+  }
+
+  subscribe(wanted: Subscription, listener: (heard: Heard) => void): () => void {
+    return this.#engine.bus.subscribe(wanted, listener)
+  }
+
+  async plan(run: string, definition?: AnyDefinition): Promise<ResumePlan> {
+    return (await this.replay(run, definition)).plan
+  }
+
+  async replay(run: string, definition?: AnyDefinition): Promise<Replayed> {
+    const row = await this.run(run)
+    const { entries } = await this.#engine.stored(row.run)
+    return replayRun(definition ?? (await this.#definition(row)), entries, this.#engine.clock)
+  }
+
+  async export(run: string): Promise<string> {
+    const lines: string[] = []
+    for await (const line of exportRun(this.#engine, (await this.run(run)).root)) lines.push(line)
+    return `${lines.join('\n')}\n`
+  }
+
+  async import(text: string): Promise<Handle> {
+    return createHandle(this.#parts, await importRun(this.#engine, text))
+  }
+
+  async gc(options: { readonly olderThan: Duration }): Promise<{ readonly removed: readonly string[] }> {
+    const { store, clock } = this.#engine
+    const before = clock.now() - milliseconds(options.olderThan, 'olderThan')
+    const ended = await store.heads({
+      status: ['completed', 'completed-with-failures', 'failed', 'cancelled'],
+      updatedBefore: before,
+    })
+    const removed: string[] = []
+    for (const { head } of ended) {
+      if (head.run !== head.root) continue
+      for (const one of await store.heads({ root: head.root })) removed.push(one.head.run)
+    }
+    if (removed.length > 0) await store.remove(removed)
+    return { removed }
+  }
+
+  async recover(): Promise<Recovered> {
+    this.recovered = await recoverRuns(this.#engine)
+    return this.recovered
+  }
+
+  async close(): Promise<void> {
+    this.#keeper.close()
+    await this.#engine.close()
+  }
+
+  async #definition(row: RunRow): Promise<AnyDefinition> {
+    const found = await resolveDefinition(this.#definitions, row.definition, row.source)
+    if (found !== undefined) return found
+    throw new NerveError(
+      'definition-missing',
+      `The definition '${row.definition}' of run ${row.run} is not here. Register it, or give its file.`,
+    )
+  }
+
+  async #fork(run: string, options: ForkOptions): Promise<string> {
+    const row = await this.run(run)
+    const id = await forkRun(this.#engine, row.run, await this.#definition(row), options)
+    await this.#engine.take(id)
+    return id
+  }
+
+  async #resume(run: string, options: ResumeOptions): Promise<void> {
+    const { accept, from, budget, ...actor } = options
+    const row = await this.run(run)
+    if (accept === true || from !== undefined) {
+      await acceptPlan(this.#engine, row.root, { plan: await this.plan(row.root), from, actor })
+    } else {
+      const plan = row.status === 'paused' ? await this.#pausedPlan(row) : undefined
+      if (plan !== undefined) throw divergence(row.run, plan)
+    }
+    await command(this.#engine, row.run, { verb: 'resume', ...actor, ...(budget === undefined ? {} : { budget }) })
+  }
+
+  /** For a run that was paused because its code had changed: the plan, unless the code fits again. */
+  async #pausedPlan(row: RunRow): Promise<ResumePlan | undefined> {
+    const entries = await this.journal(row.root)
+    const paused = entries.findLast(({ event }) => event.type === 'run-paused')?.event
+    if (paused?.type !== 'run-paused' || paused.reason !== 'diverged') return undefined
+    const plan = await this.plan(row.root)
+    return plan.rerun.length === 0 && plan.unknown.length === 0 ? undefined : plan
+  }
+}
+
+function runOfQuestion(question: string): string {
+  const at = question.lastIndexOf('-')
+  if (at > 0) return question.slice(0, at)
+  throw new NerveError(
+    'not-found',
+    `${JSON.stringify(question)} is not the id of a question. List the open ones with: nerve inbox`,
+  )
+}

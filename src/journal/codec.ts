@@ -1,0 +1,75 @@
+/**
+ * Events to rows and back. Owns the stored format. Knows nothing of how rows are kept.
+ *
+ * Invariants: decode(encode(event)) equals event. An event has at most one value that can be large; over INLINE_LIMIT
+ * it leaves the row and is addressed by its content, so equal values are stored once.
+ */
+import { NerveError } from '../base/nerve-error.ts'
+import { contentHash, decodeValue, encodeValue } from '../base/value.ts'
+import type { EventType, JournalEvent } from './events.ts'
+
+export const INLINE_LIMIT = 4_096
+
+export interface Row {
+  readonly seq: number
+  readonly time: number
+  readonly data: string
+  /** The content address of the value that left the row, and, while writing, its text. */
+  readonly blob?: string
+  readonly blobText?: string
+}
+
+/** The field that holds an event's value, for the types that have one. */
+const VALUE_FIELD: Partial<Record<EventType, string>> = {
+  'run-created': 'input',
+  'step-completed': 'output',
+  'step-skipped': 'value',
+  'value-recorded': 'value',
+  'question-asked': 'detail',
+  'question-answered': 'value',
+  'signal-received': 'value',
+  'signal-taken': 'value',
+  'messages-taken': 'value',
+  'child-ended': 'output',
+  emitted: 'data',
+  'checkpoint-recorded': 'data',
+  'run-completed': 'output',
+}
+
+export function encodeEvent(event: JournalEvent, seq: number, time: number): Row {
+  const field = VALUE_FIELD[event.type]
+  if (field === undefined) return { seq, time, data: JSON.stringify(event) }
+  const fields = event as unknown as Record<string, unknown>
+  const value = fields[field]
+  if (value === undefined) return { seq, time, data: JSON.stringify(event) }
+  const { text, tagged } = encodeValue(value, nameOf(event, field))
+  const rest = JSON.stringify({ ...fields, [field]: undefined }).slice(0, -1)
+  const mark = tagged ? ',"tagged":true' : ''
+  if (text === undefined || text.length <= INLINE_LIMIT)
+    return { seq, time, data: `${rest}${mark},"${field}":${text}}` }
+  const blob = contentHash(text)
+  return { seq, time, data: `${rest}${mark}}`, blob, blobText: text }
+}
+
+export function decodeEvent(row: Row): JournalEvent {
+  let fields: Record<string, unknown>
+  try {
+    fields = JSON.parse(row.data) as Record<string, unknown>
+  } catch (cause) {
+    throw new NerveError('store-corrupt', `event ${row.seq} is not readable: its JSON is broken`, { cause })
+  }
+  const field = VALUE_FIELD[fields['type'] as EventType]
+  if (row.blob !== undefined && field !== undefined) {
+    if (row.blobText === undefined)
+      throw new NerveError('store-corrupt', `event ${row.seq} refers to the value ${row.blob}, which is missing`)
+    fields[field] = decodeValue(row.blobText, fields['tagged'] === true)
+  } else if (fields['tagged'] === true && field !== undefined) {
+    fields[field] = decodeValue(JSON.stringify(fields[field]), true)
+  }
+  if ('tagged' in fields) delete fields['tagged']
+  return fields as unknown as JournalEvent
+}
+
+function nameOf(event: JournalEvent, field: string): string {
+  return `the ${field} of ${'path' in event && event.path !== undefined ? `'${event.path}'` : `the ${event.type} event`}`
+}

@@ -1,0 +1,367 @@
+/**
+ * The pure fold: the events of a run to the state of the run. Owns the meaning of every event type. No I/O, no clock.
+ *
+ * Invariants:
+ *  1. The state is a function of the events alone: the live state of a run equals the fold of its journal.
+ *  2. Its size follows what is open (steps in flight, waits, children, unread signals), not how long the run is.
+ *  3. After the end of a run, no event changes its status.
+ */
+import type { ErrorData } from '../base/nerve-error.ts'
+import { assertNever } from '../base/nerve-error.ts'
+import type {
+  Budget,
+  Dimension,
+  Durability,
+  Effect,
+  Entry,
+  ErrorPolicy,
+  JournalEvent,
+  QuestionAsked,
+  RunCreated,
+  RunStatus,
+  Usage,
+} from './events.ts'
+import { isEnded } from './events.ts'
+
+export interface InFlight {
+  readonly attempt: number
+  readonly started: number
+  readonly effect: Effect
+}
+
+export type Wait =
+  | { readonly kind: 'question'; readonly since: number; readonly question: QuestionAsked }
+  | { readonly kind: 'timer'; readonly since: number; readonly until: number }
+  | { readonly kind: 'signal'; readonly since: number; readonly name: string; readonly until?: number }
+  | { readonly kind: 'retry' | 'quota'; readonly since: number; readonly until: number; readonly attempt: number }
+
+export interface PendingSignal {
+  readonly seq: number
+  readonly name: string
+  readonly value?: unknown
+}
+
+/** Mutable on purpose: the fold is the hot path of the engine. Only `fold` writes to it. */
+export interface RunState {
+  run: string
+  seq: number
+  created: number
+  updated: number
+  ended: number | undefined
+  definition: string
+  source: string | undefined
+  input: unknown
+  params: Readonly<Record<string, unknown>>
+  budget: Budget | undefined
+  durability: Durability | undefined
+  errorPolicy: ErrorPolicy
+  parent: { readonly run: string; readonly path: string } | undefined
+  root: string
+  depth: number
+  forkedFrom: RunCreated['forkedFrom']
+  inFlight: Map<string, InFlight>
+  waits: Map<string, Wait>
+  children: Map<string, string>
+  signals: PendingSignal[]
+  warned: Set<Dimension>
+  usage: { usd: number; tokens: number; calls: number; steps: number; seconds: number; window: number }
+  steps: number
+  failures: number
+  questions: number
+  paused: boolean
+  exhausted: Dimension | undefined
+  cancelRequested: boolean
+  end: RunStatus | undefined
+  output: unknown
+  error: ErrorData | undefined
+  /** Counts the changes that lists show. */
+  headVersion: number
+}
+
+export function emptyState(run: string): RunState {
+  return {
+    run,
+    seq: 0,
+    created: 0,
+    updated: 0,
+    ended: undefined,
+    definition: '',
+    source: undefined,
+    input: undefined,
+    params: {},
+    budget: undefined,
+    durability: undefined,
+    errorPolicy: 'stop',
+    parent: undefined,
+    root: run,
+    depth: 0,
+    forkedFrom: undefined,
+    inFlight: new Map(),
+    waits: new Map(),
+    children: new Map(),
+    signals: [],
+    warned: new Set(),
+    usage: { usd: 0, tokens: 0, calls: 0, steps: 0, seconds: 0, window: 0 },
+    steps: 0,
+    failures: 0,
+    questions: 0,
+    paused: false,
+    exhausted: undefined,
+    cancelRequested: false,
+    end: undefined,
+    output: undefined,
+    error: undefined,
+    headVersion: 0,
+  }
+}
+
+export function foldAll(run: string, entries: Iterable<Entry>): RunState {
+  const state = emptyState(run)
+  for (const entry of entries) fold(state, entry.seq, entry.time, entry.event)
+  return state
+}
+
+export function statusOf(state: RunState): RunStatus {
+  if (state.end !== undefined) return state.end
+  if (state.seq === 0) return 'queued'
+  if (state.exhausted !== undefined) return 'exhausted'
+  if (state.paused) return 'paused'
+  const busy = state.inFlight.size > 0 || state.children.size > 0 || state.cancelRequested
+  return !busy && state.waits.size > 0 ? 'waiting' : 'running'
+}
+
+export function fold(state: RunState, seq: number, time: number, event: JournalEvent): void {
+  state.seq = seq
+  state.updated = time
+  switch (event.type) {
+    case 'step-completed':
+      if (event.kind === 'item') return
+      state.steps += 1
+      return endAttempt(state, event.path, event)
+    case 'step-started':
+      return startAttempt(state, event.path, {
+        attempt: event.attempt,
+        started: time,
+        effect: event.effect ?? 'repeatable',
+      })
+    case 'step-failed':
+    case 'step-skipped':
+    case 'step-stopped':
+      return foldTrouble(state, time, event)
+    case 'run-created':
+      return foldCreated(state, time, event)
+    case 'scope-opened':
+    case 'race-decided':
+    case 'value-recorded':
+    case 'emitted':
+    case 'checkpoint-recorded':
+    case 'run-recovered':
+    case 'interrupt-requested':
+    case 'plan-accepted':
+      return
+    case 'run-completed':
+    case 'run-failed':
+    case 'run-cancelled':
+      return foldEnd(state, time, event)
+    case 'budget-warned':
+    case 'budget-exhausted':
+    case 'budget-raised':
+      return foldBudget(state, event)
+    case 'run-paused':
+    case 'run-resumed':
+    case 'cancel-requested':
+      return foldVerb(state, event)
+    default:
+      return foldWait(state, seq, time, event)
+  }
+}
+
+type Trouble = Extract<JournalEvent, { type: 'step-failed' | 'step-skipped' | 'step-stopped' }>
+
+function foldTrouble(state: RunState, time: number, event: Trouble): void {
+  if (event.type === 'step-skipped') return
+  endAttempt(state, event.path, event)
+  if (event.type === 'step-failed') {
+    if (event.final) {
+      if (event.handled !== undefined) return
+      state.failures += 1
+      state.headVersion += 1
+    } else if (event.retryAt !== undefined) {
+      addWait(state, event.path, { kind: 'retry', since: time, until: event.retryAt, attempt: event.attempt + 1 })
+    }
+  } else if (event.until !== undefined) {
+    addWait(state, event.path, { kind: 'quota', since: time, until: event.until, attempt: event.attempt })
+  }
+}
+
+function foldCreated(state: RunState, time: number, event: RunCreated): void {
+  state.created = time
+  state.definition = event.definition
+  state.source = event.source
+  state.input = event.input
+  state.params = event.params ?? {}
+  state.budget = event.budget
+  state.durability = event.durability
+  state.errorPolicy = event.errorPolicy ?? 'stop'
+  state.parent = event.parent
+  state.root = event.root
+  state.depth = event.depth
+  state.forkedFrom = event.forkedFrom
+  state.headVersion += 1
+}
+
+type End = Extract<JournalEvent, { type: 'run-completed' | 'run-failed' | 'run-cancelled' }>
+
+function foldEnd(state: RunState, time: number, event: End): void {
+  if (state.end !== undefined) return
+  state.ended = time
+  state.headVersion += 1
+  state.inFlight.clear()
+  state.waits.clear()
+  state.children.clear()
+  state.questions = 0
+  if (event.type === 'run-completed') {
+    state.end = event.failures > 0 ? 'completed-with-failures' : 'completed'
+    state.output = event.output
+  } else if (event.type === 'run-failed') {
+    state.end = 'failed'
+    state.error = event.error
+  } else {
+    state.end = 'cancelled'
+  }
+}
+
+type BudgetEvent = Extract<JournalEvent, { type: 'budget-warned' | 'budget-exhausted' | 'budget-raised' }>
+
+function foldBudget(state: RunState, event: BudgetEvent): void {
+  state.headVersion += 1
+  if (event.type === 'budget-warned') state.warned.add(event.dimension)
+  else if (event.type === 'budget-exhausted') state.exhausted = event.dimension
+  else {
+    state.budget = { ...state.budget, ...event.budget }
+    state.exhausted = undefined
+    state.warned.clear()
+  }
+}
+
+type Verb = Extract<JournalEvent, { type: 'run-paused' | 'run-resumed' | 'cancel-requested' }>
+
+function foldVerb(state: RunState, event: Verb): void {
+  state.headVersion += 1
+  if (event.type === 'cancel-requested') state.cancelRequested = true
+  else state.paused = event.type === 'run-paused'
+  if (event.type === 'run-resumed') state.exhausted = undefined
+}
+
+type WaitEvent = Exclude<
+  JournalEvent,
+  | Trouble
+  | End
+  | BudgetEvent
+  | Verb
+  | RunCreated
+  | {
+      type:
+        | 'step-completed'
+        | 'step-started'
+        | 'scope-opened'
+        | 'race-decided'
+        | 'value-recorded'
+        | 'emitted'
+        | 'checkpoint-recorded'
+        | 'run-recovered'
+        | 'interrupt-requested'
+        | 'plan-accepted'
+    }
+>
+
+function foldWait(state: RunState, seq: number, time: number, event: WaitEvent): void {
+  switch (event.type) {
+    case 'timer-set':
+      return addWait(state, event.path, { kind: 'timer', since: time, until: event.until })
+    case 'question-asked':
+      state.questions += 1
+      return addWait(state, event.path, { kind: 'question', since: time, question: event })
+    case 'wait-started': {
+      const until = event.deadline === undefined ? {} : { until: event.deadline }
+      return addWait(state, event.path, { kind: 'signal', since: time, name: event.name, ...until })
+    }
+    case 'signal-received':
+      state.signals.push({ seq, name: event.name, value: event.value })
+      return
+    case 'signal-taken':
+      state.signals = state.signals.filter((signal) => signal.seq !== event.signal)
+      return endWait(state, event.path)
+    case 'messages-taken':
+      state.signals = state.signals.filter((signal) => !event.signals.includes(signal.seq))
+      return
+    case 'timer-fired':
+    case 'wait-expired':
+    case 'wait-withdrawn':
+    case 'question-answered':
+    case 'question-expired':
+    case 'question-withdrawn':
+      return endWait(state, event.path)
+    case 'child-started':
+      state.children.set(event.path, event.run)
+      state.headVersion += 1
+      return
+    case 'child-ended':
+      state.children.delete(event.path)
+      state.headVersion += 1
+      return spend(state, event.usage, undefined)
+    default:
+      return assertNever(event, 'event')
+  }
+}
+
+function startAttempt(state: RunState, path: string, attempt: InFlight): void {
+  // A step leaves or enters `waiting` only with waits around; else the head does not change.
+  if (state.waits.size > 0) {
+    endWait(state, path)
+    state.headVersion += 1
+  }
+  state.inFlight.set(path, attempt)
+}
+
+function endAttempt(state: RunState, path: string, event: { readonly usage?: Usage; readonly active?: number }): void {
+  state.inFlight.delete(path)
+  if (state.waits.size > 0) {
+    endWait(state, path)
+    state.headVersion += 1
+  }
+  state.usage.steps += 1
+  if (event.usage !== undefined || event.active !== undefined) spend(state, event.usage, event.active)
+}
+
+function addWait(state: RunState, path: string, wait: Wait): void {
+  state.waits.set(path, wait)
+  state.headVersion += 1
+}
+
+function endWait(state: RunState, path: string): void {
+  const wait = state.waits.get(path)
+  if (wait === undefined) return
+  if (wait.kind === 'question') state.questions -= 1
+  state.waits.delete(path)
+  state.headVersion += 1
+}
+
+function spend(state: RunState, usage: Usage | undefined, active: number | undefined): void {
+  addUsage(state.usage, usage)
+  if (active !== undefined) state.usage.seconds += active / 1_000
+}
+
+export function addUsage(total: RunState['usage'], usage: Usage | undefined): void {
+  if (usage === undefined) return
+  total.usd += usage.usd ?? 0
+  total.tokens += usage.tokens ?? 0
+  total.calls += usage.calls ?? 0
+  total.steps += usage.steps ?? 0
+  total.seconds += usage.seconds ?? 0
+  total.window = Math.max(total.window, usage.window ?? 0)
+}
+
+export function hasEnded(state: RunState): boolean {
+  return state.end !== undefined && isEnded(state.end)
+}

@@ -1,0 +1,112 @@
+/**
+ * What a journal says about each path: the index a replay runs over. Pure.
+ *
+ * Invariant: for each path it keeps the last event that decides what a replay does there (the outcome if there is one,
+ * else how far it got), and nothing else.
+ */
+import type { Entry, EventType, JournalEvent } from './events.ts'
+
+/** What kind of call a path belongs to; a replay that finds another kind there has diverged. */
+export type CallKind =
+  | 'step'
+  | 'scope'
+  | 'value'
+  | 'timer'
+  | 'question'
+  | 'wait'
+  | 'child'
+  | 'messages'
+  | 'emit'
+  | 'checkpoint'
+
+const CALL_KIND: Partial<Record<EventType, CallKind>> = {
+  'step-started': 'step',
+  'step-completed': 'step',
+  'step-failed': 'step',
+  'step-skipped': 'step',
+  'step-stopped': 'step',
+  'scope-opened': 'scope',
+  'race-decided': 'scope',
+  'value-recorded': 'value',
+  'timer-set': 'timer',
+  'timer-fired': 'timer',
+  'question-asked': 'question',
+  'question-answered': 'question',
+  'question-expired': 'question',
+  'wait-started': 'wait',
+  'signal-taken': 'wait',
+  'wait-expired': 'wait',
+  'messages-taken': 'messages',
+  'child-started': 'child',
+  'child-ended': 'child',
+  emitted: 'emit',
+  'checkpoint-recorded': 'checkpoint',
+}
+
+export type PlacedEvent = Extract<JournalEvent, { readonly path: string; readonly after?: string }>
+
+export interface Outcomes {
+  readonly at: Map<string, PlacedEvent>
+  /** Recorded paths that an accepted plan no longer asks about. */
+  readonly ignored: Set<string>
+}
+
+export function callKind(event: JournalEvent): CallKind | undefined {
+  return CALL_KIND[event.type]
+}
+
+/** A recovery question lives below its step, one for each attempt that was lost. */
+export function recoveryPath(path: string, attempt: number): string {
+  return `${path}/#recovery-${attempt}`
+}
+
+/** True for places that a replay reaches only while their step has no outcome. */
+export function isBeside(path: string): boolean {
+  return path.includes('/#')
+}
+
+export function outcomesOf(entries: Iterable<Entry>): Outcomes {
+  const outcomes: Outcomes = { at: new Map(), ignored: new Set() }
+  for (const { event } of entries) recordOutcome(outcomes, event)
+  return outcomes
+}
+
+export function recordOutcome(outcomes: Outcomes, event: JournalEvent): void {
+  if (event.type === 'plan-accepted') {
+    for (const path of event.forget) outcomes.at.delete(path)
+    for (const path of event.ignore) outcomes.ignored.add(path)
+  } else if (event.type === 'question-withdrawn' || event.type === 'wait-withdrawn') {
+    outcomes.at.delete(event.path)
+  } else if (event.type === 'step-stopped' && event.until === undefined) {
+    // Stopped from outside: the attempt does not count, and a replay starts it again if it gets there.
+    outcomes.at.delete(event.path)
+  } else if (CALL_KIND[event.type] !== undefined) {
+    const placed = event as PlacedEvent
+    outcomes.at.set(placed.path, placed)
+  }
+}
+
+/** True for events after which a replay needs to do nothing more at their path. */
+export function isOutcome(event: JournalEvent): boolean {
+  switch (event.type) {
+    case 'step-completed':
+    case 'step-skipped':
+    case 'value-recorded':
+    case 'timer-fired':
+    case 'question-answered':
+    case 'question-expired':
+    case 'signal-taken':
+    case 'wait-expired':
+    case 'messages-taken':
+    case 'child-ended':
+    case 'emitted':
+    case 'checkpoint-recorded':
+    case 'scope-opened':
+    case 'race-decided':
+      return true
+    case 'step-failed':
+      return event.final
+    default:
+      return false
+  }
+}

@@ -1,0 +1,47 @@
+/** Runs and open questions as people see them: heads, and who owns them, as rows. Pure. */
+import type { Budget, ShownStatus, Usage } from '../journal/events.ts'
+import type { OpenQuestion, OwnedHead } from '../journal/port.ts'
+
+export interface RunRow {
+  readonly run: string
+  readonly definition: string
+  readonly status: ShownStatus
+  readonly created: number
+  readonly updated: number
+  readonly ended?: number
+  readonly wake?: number
+  readonly parent?: string
+  readonly root: string
+  readonly forkedFrom?: string
+  readonly source?: string
+  readonly steps: number
+  readonly failures: number
+  readonly usage: Usage
+  readonly budget?: Budget
+  readonly questions: readonly OpenQuestion[]
+  readonly signals: readonly string[]
+  readonly error?: string
+  /** The host that drives it now. */
+  readonly owner?: string
+}
+
+export interface InboxRow extends OpenQuestion {
+  readonly run: string
+  readonly definition: string
+}
+
+/** `living` are the hosts that are alive: a run that runs without one has crashed. */
+export function runRow(owned: OwnedHead, living: ReadonlySet<string>): RunRow {
+  const { head, owner } = owned
+  const driven = owner !== undefined && living.has(owner.host)
+  const crashed = !driven && (head.status === 'running' || head.status === 'queued')
+  return { ...head, status: crashed ? 'crashed' : head.status, ...(driven ? { owner: owner.host } : {}) }
+}
+
+export function inboxRows(heads: readonly OwnedHead[]): InboxRow[] {
+  return heads
+    .flatMap(({ head }) =>
+      head.questions.map((question) => ({ ...question, run: head.run, definition: head.definition })),
+    )
+    .toSorted((a, b) => a.asked - b.asked)
+}

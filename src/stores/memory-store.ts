@@ -1,0 +1,180 @@
+/** The journal in memory: the same port and the same suite, for tests and for runs that need not outlive the process. */
+import type { Row } from '../journal/codec.ts'
+import type {
+  Append,
+  AppendResult,
+  Command,
+  HeadFilter,
+  HostRecord,
+  JournalStore,
+  OwnedHead,
+  RunHead,
+} from '../journal/port.ts'
+
+interface Kept {
+  head: RunHead
+  owner: string | undefined
+  epoch: number
+  readonly rows: Row[]
+}
+
+interface KeptCommand extends Command {
+  result?: string
+}
+
+export class MemoryStore implements JournalStore {
+  readonly #runs = new Map<string, Kept>()
+  readonly #trees = new Map<string, Kept[]>()
+  readonly #hosts = new Map<string, HostRecord>()
+  readonly #commands: KeptCommand[] = []
+
+  append(batch: readonly Append[]): Promise<readonly AppendResult[]> {
+    const results: AppendResult[] = []
+    for (const append of batch) results.push(this.#append(append))
+    return Promise.resolve(results)
+  }
+
+  read(run: string, after: number, limit: number): Promise<readonly Row[]> {
+    return Promise.resolve((this.#runs.get(run)?.rows ?? []).slice(after, after + limit))
+  }
+
+  heads(filter: HeadFilter): Promise<readonly OwnedHead[]> {
+    const found = [...this.#runs.values()].filter((kept) => this.#fits(kept, filter))
+    const ordered =
+      filter.dueBy === undefined
+        ? found.toReversed()
+        : found.toSorted((a, b) => (a.head.wake ?? 0) - (b.head.wake ?? 0))
+    return Promise.resolve(ordered.slice(0, filter.limit ?? ordered.length).map(owned))
+  }
+
+  find(id: string): Promise<OwnedHead | undefined> {
+    const exact = this.#runs.get(id)
+    if (exact !== undefined) return Promise.resolve(owned(exact))
+    const like = [...this.#runs.values()].filter((kept) => kept.head.run.startsWith(id))
+    return Promise.resolve(like.length === 1 ? owned(like[0] as Kept) : undefined)
+  }
+
+  claim(root: string, host: string, mayTake: (owner: string | undefined) => boolean): Promise<number | undefined> {
+    const kept = this.#runs.get(root)
+    if (kept === undefined || !mayTake(kept.owner)) return Promise.resolve(undefined)
+    const epoch = kept.epoch + 1
+    for (const one of this.#tree(root)) {
+      one.owner = host
+      one.epoch = epoch
+    }
+    return Promise.resolve(epoch)
+  }
+
+  release(root: string, host: string): Promise<void> {
+    for (const one of this.#tree(root)) if (one.owner === host) one.owner = undefined
+    return Promise.resolve()
+  }
+
+  beat(record: HostRecord): Promise<void> {
+    this.#hosts.set(record.host, record)
+    return Promise.resolve()
+  }
+
+  hosts(): Promise<readonly HostRecord[]> {
+    return Promise.resolve([...this.#hosts.values()])
+  }
+
+  forgetHost(host: string): Promise<void> {
+    this.#hosts.delete(host)
+    return Promise.resolve()
+  }
+
+  post(command: Omit<Command, 'id'>): Promise<number> {
+    return Promise.resolve(this.#commands.push({ ...command, id: this.#commands.length + 1 }))
+  }
+
+  commands(host: string | undefined): Promise<readonly Command[]> {
+    const open = this.#commands.filter((one) => one.result === undefined && this.#runs.get(one.root)?.owner === host)
+    return Promise.resolve(open.map(({ id, root, run, body }) => ({ id, root, run, body })))
+  }
+
+  settle(command: number, result: string): Promise<void> {
+    const kept = this.#commands[command - 1]
+    if (kept !== undefined) kept.result = result
+    return Promise.resolve()
+  }
+
+  result(command: number): Promise<string | undefined> {
+    return Promise.resolve(this.#commands[command - 1]?.result)
+  }
+
+  version(): number {
+    return 0
+  }
+
+  nextWake(): Promise<number | undefined> {
+    const times = [...this.#runs.values()]
+      .filter((kept) => kept.owner === undefined && !this.#resting(kept))
+      .flatMap((kept) => (kept.head.wake === undefined ? [] : [kept.head.wake]))
+    return Promise.resolve(times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b)))
+  }
+
+  remove(runs: readonly string[]): Promise<void> {
+    for (const run of runs) {
+      this.#runs.delete(run)
+      this.#trees.delete(run)
+    }
+    return Promise.resolve()
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  #append(append: Append): AppendResult {
+    let kept = this.#runs.get(append.run)
+    if (append.create !== undefined && append.head !== undefined) {
+      if (kept !== undefined) throw new Error(`run ${append.run} exists already`)
+      kept = { head: append.head, owner: append.create.host, epoch: append.epoch, rows: [] }
+      this.#runs.set(append.run, kept)
+      this.#tree(append.head.root).push(kept)
+    }
+    if (kept === undefined || kept.epoch !== append.epoch) return 'fenced'
+    for (const row of append.rows) {
+      if (row.seq !== kept.rows.length + 1)
+        throw new Error(`run ${append.run}: event ${row.seq} follows ${kept.rows.length}`)
+      kept.rows.push(row)
+    }
+    if (append.head !== undefined) kept.head = append.head
+    for (const done of append.settle ?? []) void this.settle(done.command, done.result)
+    return 'ok'
+  }
+
+  #tree(root: string): Kept[] {
+    const found = this.#trees.get(root)
+    if (found !== undefined) return found
+    const made: Kept[] = []
+    this.#trees.set(root, made)
+    return made
+  }
+
+  #resting(kept: Kept): boolean {
+    const status = this.#runs.get(kept.head.root)?.head.status
+    return status === 'paused' || status === 'exhausted'
+  }
+
+  #fits(kept: Kept, filter: HeadFilter): boolean {
+    const { head } = kept
+    return (
+      (filter.root === undefined || head.root === filter.root) &&
+      (filter.status === undefined || filter.status.includes(head.status)) &&
+      (filter.definition === undefined || head.definition === filter.definition) &&
+      (filter.asking !== true || head.questions.length > 0) &&
+      (filter.dueBy === undefined || (head.wake !== undefined && head.wake <= filter.dueBy && !this.#resting(kept))) &&
+      (filter.updatedBefore === undefined || head.updated < filter.updatedBefore) &&
+      (filter.owned !== true || kept.owner !== undefined)
+    )
+  }
+}
+
+function owned(kept: Kept): OwnedHead {
+  return {
+    head: kept.head,
+    owner: kept.owner === undefined ? undefined : { host: kept.owner, epoch: kept.epoch },
+  }
+}

@@ -1,0 +1,139 @@
+/** The tables of a project's database, and opening it without harming what is there. */
+import { mkdirSync, writeFileSync, existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { NerveError } from '../base/nerve-error.ts'
+import { FORMAT } from '../journal/events.ts'
+
+/** An event's key is its run's number and its sequence number in one integer: one b-tree, in order of reading. */
+export const SEQ_SPACE = 2 ** 26
+
+const TABLES = `
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs(
+  no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, root TEXT NOT NULL, definition TEXT NOT NULL, status TEXT NOT NULL,
+  updated INTEGER NOT NULL, wake INTEGER, asking INTEGER NOT NULL, owner TEXT, epoch INTEGER NOT NULL, head TEXT NOT NULL);
+CREATE INDEX runs_root ON runs(root);
+CREATE INDEX runs_status ON runs(status, updated);
+CREATE INDEX runs_wake ON runs(wake) WHERE wake IS NOT NULL;
+CREATE INDEX runs_asking ON runs(asking) WHERE asking > 0;
+CREATE TABLE events(id INTEGER PRIMARY KEY, time INTEGER NOT NULL, data TEXT NOT NULL, blob TEXT);
+CREATE INDEX events_blob ON events(blob) WHERE blob IS NOT NULL;
+CREATE TABLE blobs(hash TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE hosts(host TEXT PRIMARY KEY, pid INTEGER NOT NULL, machine TEXT NOT NULL, birth TEXT NOT NULL, beat INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE commands(id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL, run TEXT NOT NULL, body TEXT NOT NULL, result TEXT);
+CREATE INDEX commands_open ON commands(root) WHERE result IS NULL;
+`
+
+export interface OpenOptions {
+  readonly file: string
+  readonly readOnly?: boolean
+}
+
+/** Opens or creates the database. A database that is damaged or newer than this Nerve is refused and left as it is. */
+export async function openDatabase(options: OpenOptions): Promise<DatabaseSync> {
+  const { DatabaseSync: Database } = await loadSqlite()
+  const fresh = !existsSync(options.file)
+  if (fresh && options.readOnly === true) throw new NerveError('not-found', `There is no database at ${options.file}.`)
+  if (fresh) prepareFolder(dirname(options.file))
+  let db: DatabaseSync | undefined
+  try {
+    db = new Database(options.file, { readOnly: options.readOnly ?? false })
+    db.exec('PRAGMA busy_timeout = 10000')
+    checkFormat(db, options.file)
+    if (options.readOnly !== true) {
+      db.exec('PRAGMA journal_mode = WAL')
+      db.exec('PRAGMA synchronous = NORMAL')
+      db.exec('PRAGMA journal_size_limit = 16777216')
+      createTables(db)
+    }
+    return db
+  } catch (error) {
+    db?.close()
+    throw error instanceof NerveError ? error : storeError(error, options.file)
+  }
+}
+
+/** What SQLite said, as an error that says what to do about it. */
+export function storeError(error: unknown, file: string): NerveError {
+  const text = error instanceof Error ? error.message : String(error)
+  if (/not a database|malformed|disk image/.test(text)) {
+    return new NerveError(
+      'store-corrupt',
+      `${file} is damaged (${text}). Nothing was changed. Move it away and restore a copy, or import exported runs.`,
+      { cause: error },
+    )
+  }
+  const advice = /full/.test(text)
+    ? 'The disk is full: free some space, then resume the run.'
+    : /readonly|read-only|unable to open|permission/i.test(text)
+      ? 'Check that the file and its folder can be written.'
+      : 'Nothing of this write was kept.'
+  return new NerveError('store-failed', `${file} could not be written or read: ${text}. ${advice}`, { cause: error })
+}
+
+function prepareFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const ignore = join(folder, '.gitignore')
+    if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  } catch (cause) {
+    throw new NerveError('store-failed', `The folder ${folder} could not be made: ${(cause as Error).message}.`, {
+      cause,
+    })
+  }
+}
+
+function checkFormat(db: DatabaseSync, file: string): void {
+  if (!hasTables(db)) return
+  const row = db.prepare(`SELECT value FROM meta WHERE key = 'format'`).get()
+  const format = Number(row?.['value'] ?? 0)
+  if (format <= FORMAT) return
+  throw new NerveError(
+    'store-newer',
+    `${file} was written by a newer Nerve (format ${format}, this one knows ${FORMAT}). Nothing was changed. Update Nerve.`,
+    { data: { format } },
+  )
+}
+
+function hasTables(db: DatabaseSync): boolean {
+  const found = db.prepare(`SELECT count(*) AS n FROM sqlite_master WHERE name IN ('meta', 'runs', 'events')`).get()
+  const tables = Number(found?.['n'] ?? 0)
+  if (tables === 0) {
+    const others = Number(db.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.['n'] ?? 0)
+    if (others > 0)
+      throw new NerveError(
+        'store-corrupt',
+        'This SQLite file belongs to another program: it has no Nerve tables. Nothing was changed.',
+      )
+  }
+  return tables > 0
+}
+
+function createTables(db: DatabaseSync): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    if (!hasTables(db)) {
+      db.exec(TABLES)
+      db.prepare(`INSERT INTO meta VALUES('format', ?)`).run(String(FORMAT))
+    }
+    db.exec('COMMIT')
+  } catch (error) {
+    db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** Node 22 warns that node:sqlite is experimental; a person running a workflow has no use for that line. */
+async function loadSqlite(): Promise<typeof import('node:sqlite')> {
+  const warn = process.emitWarning.bind(process) as (...all: readonly unknown[]) => void
+  const original = Object.getOwnPropertyDescriptor(process, 'emitWarning')
+  process.emitWarning = (text: string | Error, ...rest: unknown[]): void => {
+    if (!String(text).includes('SQLite')) warn(text, ...rest)
+  }
+  try {
+    return await import('node:sqlite')
+  } finally {
+    if (original !== undefined) Object.defineProperty(process, 'emitWarning', original)
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * The journal in one SQLite file (node:sqlite, WAL). Owns the file. Knows nothing of what events mean.
+ *
+ * Invariants: see journal/port.ts. A batch is one transaction. A fenced run in a batch writes nothing, the others do.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Row } from '../journal/codec.ts'
+import type { Durability } from '../journal/events.ts'
+import type {
+  Append,
+  AppendResult,
+  Command,
+  HeadFilter,
+  HostRecord,
+  JournalStore,
+  OwnedHead,
+  RunHead,
+} from '../journal/port.ts'
+import { openDatabase, SEQ_SPACE, storeError, type OpenOptions } from './sqlite-schema.ts'
+import { headQuery } from './sqlite-heads.ts'
+
+const STATEMENTS = {
+  begin: 'BEGIN IMMEDIATE',
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
+  appendOne: `INSERT INTO events SELECT no * ${SEQ_SPACE} + ?, ?, ?, NULL FROM runs WHERE id = ? AND epoch = ?`,
+  runNumber: 'SELECT no, epoch FROM runs WHERE id = ?',
+  event: 'INSERT INTO events VALUES(?, ?, ?, ?)',
+  blob: 'INSERT OR IGNORE INTO blobs VALUES(?, ?)',
+  createRun: 'INSERT INTO runs VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  head: 'UPDATE runs SET status = ?, updated = ?, wake = ?, asking = ?, head = ? WHERE no = ?',
+  read: `SELECT e.id, e.time, e.data, e.blob, b.text FROM events e LEFT JOIN blobs b ON b.hash = e.blob
+    WHERE e.id > ? AND e.id < ? ORDER BY e.id LIMIT ?`,
+  find: 'SELECT owner, epoch, head FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 2',
+  owner: 'SELECT owner, epoch FROM runs WHERE id = ?',
+  claim: 'UPDATE runs SET owner = ?, epoch = ? WHERE root = ?',
+  release: 'UPDATE runs SET owner = NULL WHERE root = ? AND owner = ?',
+  beat: 'INSERT OR REPLACE INTO hosts VALUES(?, ?, ?, ?, ?)',
+  hosts: 'SELECT host, pid, machine, birth, beat FROM hosts',
+  forgetHost: 'DELETE FROM hosts WHERE host = ?',
+  post: 'INSERT INTO commands(root, run, body) VALUES(?, ?, ?)',
+  commandsOf: `SELECT c.id, c.root, c.run, c.body FROM commands c JOIN runs r ON r.id = c.root
+    WHERE c.result IS NULL AND r.owner IS ? ORDER BY c.id`,
+  settle: 'UPDATE commands SET result = ? WHERE id = ?',
+  result: 'SELECT result FROM commands WHERE id = ?',
+  version: 'PRAGMA data_version',
+  nextWake: `SELECT min(wake) AS wake FROM runs WHERE wake IS NOT NULL AND owner IS NULL
+    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = runs.root AND r.status IN ('paused', 'exhausted'))`,
+  removeEvents: 'DELETE FROM events WHERE id >= ? AND id < ?',
+  removeRun: 'DELETE FROM runs WHERE id = ?',
+  removeCommands: 'DELETE FROM commands WHERE run = ?',
+  removeBlobs: 'DELETE FROM blobs WHERE hash NOT IN (SELECT blob FROM events WHERE blob IS NOT NULL)',
+} as const
+
+type Statements = { readonly [Name in keyof typeof STATEMENTS]: StatementSync }
+type Cells = Readonly<Record<string, unknown>>
+
+export async function openSqliteStore(options: OpenOptions): Promise<SqliteStore> {
+  return new SqliteStore(await openDatabase(options), options.file)
+}
+
+export class SqliteStore implements JournalStore {
+  readonly #db: DatabaseSync
+  readonly #file: string
+  readonly #sql: Statements
+  #durability: Durability = 'process'
+
+  constructor(db: DatabaseSync, file: string) {
+    this.#db = db
+    this.#file = file
+    this.#sql = Object.fromEntries(
+      Object.entries(STATEMENTS).map(([name, text]) => [name, db.prepare(text)]),
+    ) as unknown as Statements
+  }
+
+  append(batch: readonly Append[], durability: Durability): Promise<readonly AppendResult[]> {
+    try {
+      this.#sync(durability)
+      const only = batch.length === 1 ? batch[0] : undefined
+      if (only !== undefined && isSingleRow(only)) return Promise.resolve([this.#appendOne(only)])
+      return Promise.resolve(this.#transaction(() => batch.map((append) => this.#append(append))))
+    } catch (error) {
+      return Promise.reject(storeError(error, this.#file))
+    }
+  }
+
+  read(run: string, after: number, limit: number): Promise<readonly Row[]> {
+    return this.#try(() => {
+      const no = this.#sql.runNumber.get(run)?.['no']
+      if (no === undefined) return []
+      const base = Number(no) * SEQ_SPACE
+      return (this.#sql.read.all(base + after, base + SEQ_SPACE, limit) as Cells[]).map((cells) => toRow(cells, base))
+    })
+  }
+
+  heads(filter: HeadFilter): Promise<readonly OwnedHead[]> {
+    return this.#try(() => {
+      const { text, values } = headQuery(filter)
+      return (this.#db.prepare(text).all(...values) as Cells[]).map(toHead)
+    })
+  }
+
+  find(id: string): Promise<OwnedHead | undefined> {
+    return this.#try(() => {
+      const found = (this.#sql.find.all(id, `${id}~`) as Cells[]).map(toHead)
+      return found.find((one) => one.head.run === id) ?? (found.length === 1 ? found[0] : undefined)
+    })
+  }
+
+  claim(root: string, host: string, mayTake: (owner: string | undefined) => boolean): Promise<number | undefined> {
+    return this.#try(() =>
+      this.#transaction(() => {
+        const row = this.#sql.owner.get(root)
+        if (row === undefined) return undefined
+        const owner = row['owner'] as string | null
+        if (!mayTake(owner ?? undefined)) return undefined
+        const epoch = Number(row['epoch']) + 1
+        this.#sql.claim.run(host, epoch, root)
+        return epoch
+      }),
+    )
+  }
+
+  release(root: string, host: string): Promise<void> {
+    return this.#try(() => void this.#sql.release.run(root, host))
+  }
+
+  beat(record: HostRecord): Promise<void> {
+    return this.#try(() => void this.#sql.beat.run(record.host, record.pid, record.machine, record.birth, record.beat))
+  }
+
+  hosts(): Promise<readonly HostRecord[]> {
+    return this.#try(() => this.#sql.hosts.all() as unknown as HostRecord[])
+  }
+
+  forgetHost(host: string): Promise<void> {
+    return this.#try(() => void this.#sql.forgetHost.run(host))
+  }
+
+  post(command: Omit<Command, 'id'>): Promise<number> {
+    return this.#try(() => Number(this.#sql.post.run(command.root, command.run, command.body).lastInsertRowid))
+  }
+
+  commands(host: string | undefined): Promise<readonly Command[]> {
+    return this.#try(() => this.#sql.commandsOf.all(host ?? null) as unknown as Command[])
+  }
+
+  settle(command: number, result: string): Promise<void> {
+    return this.#try(() => void this.#sql.settle.run(result, command))
+  }
+
+  result(command: number): Promise<string | undefined> {
+    return this.#try(() => (this.#sql.result.get(command)?.['result'] ?? undefined) as string | undefined)
+  }
+
+  version(): number {
+    return Number(this.#sql.version.get()?.['data_version'] ?? 0)
+  }
+
+  nextWake(): Promise<number | undefined> {
+    return this.#try(() => (this.#sql.nextWake.get()?.['wake'] ?? undefined) as number | undefined)
+  }
+
+  remove(runs: readonly string[]): Promise<void> {
+    return this.#try(() =>
+      this.#transaction(() => {
+        for (const run of runs) {
+          const no = this.#sql.runNumber.get(run)?.['no']
+          if (no === undefined) continue
+          this.#sql.removeEvents.run(Number(no) * SEQ_SPACE, (Number(no) + 1) * SEQ_SPACE)
+          this.#sql.removeCommands.run(run)
+          this.#sql.removeRun.run(run)
+        }
+        this.#sql.removeBlobs.run()
+      }),
+    )
+  }
+
+  close(): Promise<void> {
+    return this.#try(() => this.#db.close())
+  }
+
+  #appendOne(append: Append): AppendResult {
+    const row = append.rows[0] as Row
+    const { changes } = this.#sql.appendOne.run(row.seq, row.time, row.data, append.run, append.epoch)
+    return changes === 1 ? 'ok' : 'fenced'
+  }
+
+  #append(append: Append): AppendResult {
+    if (append.create !== undefined && append.head !== undefined)
+      this.#create(append.head, append.create.host, append.epoch)
+    const found = this.#sql.runNumber.get(append.run)
+    if (found === undefined || Number(found['epoch']) !== append.epoch) return 'fenced'
+    const no = Number(found['no'])
+    const base = no * SEQ_SPACE
+    for (const row of append.rows) {
+      if (row.blob !== undefined && row.blobText !== undefined) this.#sql.blob.run(row.blob, row.blobText)
+      this.#sql.event.run(base + row.seq, row.time, row.data, row.blob ?? null)
+    }
+    const { head } = append
+    if (head !== undefined && append.create === undefined) {
+      this.#sql.head.run(head.status, head.updated, head.wake ?? null, head.questions.length, JSON.stringify(head), no)
+    }
+    for (const done of append.settle ?? []) this.#sql.settle.run(done.result, done.command)
+    return 'ok'
+  }
+
+  #create(head: RunHead, host: string, epoch: number): void {
+    const { run, root, definition, status, updated, wake, questions } = head
+    this.#sql.createRun.run(
+      run,
+      root,
+      definition,
+      status,
+      updated,
+      wake ?? null,
+      questions.length,
+      host,
+      epoch,
+      JSON.stringify(head),
+    )
+  }
+
+  #sync(durability: Durability): void {
+    if (durability === this.#durability) return
+    this.#db.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
+    this.#durability = durability
+  }
+
+  #transaction<Value>(work: () => Value): Value {
+    this.#sql.begin.run()
+    try {
+      const value = work()
+      this.#sql.commit.run()
+      return value
+    } catch (error) {
+      if (this.#db.isTransaction) this.#sql.rollback.run()
+      throw error
+    }
+  }
+
+  #try<Value>(work: () => Value): Promise<Value> {
+    try {
+      return Promise.resolve(work())
+    } catch (error) {
+      return Promise.reject(storeError(error, this.#file))
+    }
+  }
+}
+
+function isSingleRow(append: Append): boolean {
+  return (
+    append.rows.length === 1 &&
+    append.head === undefined &&
+    append.create === undefined &&
+    append.settle === undefined &&
+    append.rows[0]?.blob === undefined
+  )
+}
+
+function toRow(cells: Cells, base: number): Row {
+  const row = { seq: Number(cells['id']) - base, time: Number(cells['time']), data: String(cells['data']) }
+  const { blob, text } = cells
+  if (typeof blob !== 'string') return row
+  return { ...row, blob, ...(typeof text === 'string' ? { blobText: text } : {}) }
+}
+
+function toHead(cells: Cells): OwnedHead {
+  const owner = cells['owner']
+  return {
+    head: JSON.parse(String(cells['head'])) as RunHead,
+    owner: typeof owner === 'string' ? { host: owner, epoch: Number(cells['epoch']) } : undefined,
+  }
+}
