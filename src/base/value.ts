@@ -39,6 +39,11 @@ export function contentHash(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
+/** True for values that JSON keeps exactly as they are. */
+export function isPlainValue(value: unknown): boolean {
+  return isPlain(value, 0)
+}
+
 function isPlain(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'string':

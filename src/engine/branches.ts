@@ -4,6 +4,7 @@ import type { ScopeKind } from '../journal/events.ts'
 import type { MapOptions, ScopeOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { here, isLabel, openScope, type Place } from './scope.ts'
+import { handled } from './step.ts'
 import { after } from './waits.ts'
 
 type Branch<Output> = () => Promise<Output> | Output
@@ -56,7 +57,7 @@ export async function race<Output>(
   if (recorded === undefined)
     execution.append({ type: 'scope-opened', path: place.path, kind: 'race', size: branches.length, ...after(place) })
   const scopes = branches.map((_, index) => branchPlace(execution, place, index))
-  const runs = branches.map((branch, index) => startBranch(scopes[index] as Place, branch))
+  const runs = branches.map((branch, index) => handled(startBranch(scopes[index] as Place, branch)))
   const winner = await Promise.race(
     runs.map((result, index) =>
       result.then(
@@ -119,9 +120,7 @@ function stopOthers(execution: Execution, scopes: readonly Place[], winner: numb
 }
 
 function startBranch<Output>(place: Place, branch: Branch<Output>): Promise<Output> {
-  const started = new Promise<Output>((resolve) => resolve(here.run(place, branch)))
-  started.catch(ignore)
-  return started
+  return new Promise<Output>((resolve) => resolve(here.run(place, branch)))
 }
 
 function branchPlace(execution: Execution, place: Place, name: string | number): Place {
@@ -148,9 +147,7 @@ function limited<Output>(count: number, most: number, one: (index: number) => Pr
     }
   }
   return Array.from({ length: count }, (_, index) => {
-    const result = turn(index)
-    result.catch(ignore)
-    return result
+    return handled(turn(index))
   })
 }
 
@@ -180,8 +177,4 @@ function isList(value: unknown): boolean {
 function checkBranches(what: string, branches: unknown): void {
   if (Array.isArray(branches) && branches.every((branch) => typeof branch === 'function')) return
   throw new NerveError('bad-option', `${what} needs an array of functions, such as () => ctx.step(…), not of promises.`)
-}
-
-function ignore(): void {
-  // The group hears of it through Promise.all; nobody else waits for this promise.
 }

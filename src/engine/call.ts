@@ -1,5 +1,5 @@
 /** One attempt of one step while it runs: what its function receives, and what it has spent. */
-import type { Usage } from '../journal/events.ts'
+import type { StepStarted, Usage } from '../journal/events.ts'
 import type { StepCall } from './definition.ts'
 import type { Execution } from './execution.ts'
 import type { Place } from './scope.ts'
@@ -21,6 +21,7 @@ export class Call implements StepCall {
   readonly #execution: Execution
   #controller: AbortController | undefined
   #spent: { usd: number; tokens: number; calls: number; window: number } | undefined
+  readonly #fallback: boolean
   #aside: Usage
   #abandon: ((error: unknown) => void) | undefined
   #stopped: { readonly reason: StopReason; readonly error: unknown } | undefined
@@ -29,7 +30,7 @@ export class Call implements StepCall {
     execution: Execution,
     place: Place,
     attempt: number,
-    options: { readonly aside: Usage; readonly resumed: boolean; readonly now: number },
+    options: { readonly aside: Usage; readonly resumed: boolean; readonly fallback: boolean; readonly now: number },
   ) {
     this.#execution = execution
     this.place = place
@@ -37,6 +38,7 @@ export class Call implements StepCall {
     this.attempt = attempt
     this.#aside = options.aside
     this.resumed = options.resumed
+    this.#fallback = options.fallback
     this.started = options.now
   }
 
@@ -61,6 +63,13 @@ export class Call implements StepCall {
   get emit(): (type: string, data?: unknown) => void {
     const { bus, run } = this.#execution
     return (type, data) => bus.part({ live: true, run, path: this.path, type, data })
+  }
+
+  /** What the journal says while the attempt is in flight. */
+  get startedEvent(): StepStarted {
+    const { path, attempt, place } = this
+    const after = place.after === undefined ? {} : { after: place.after }
+    return { type: 'step-started', path, attempt, ...after, ...(this.#fallback ? { kind: 'fallback' } : {}) }
   }
 
   get stopped(): StopReason | undefined {

@@ -36,7 +36,10 @@ export async function child(execution: Execution, children: ChildStarter, start:
       : await startNew(execution, children, place, start)
   await children.finished(started)
   const ended = endOf(started, place)
-  await execution.commit(ended)
+  const recordedEnd = execution.commit(ended)
+  // What the child spent is in its parent's state from here on.
+  started.ledger.close()
+  await recordedEnd
   return outcome(execution, ended)
 }
 

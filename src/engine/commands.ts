@@ -37,7 +37,7 @@ export async function command(engine: Engine, id: string, wanted: RunCommand): P
       throw runEnded(run, status)
     }
     const here = engine.live(root)
-    if (here !== undefined) return performHere(engine, root, run, wanted)
+    if (here !== undefined) return performHere(engine, { root, run }, wanted)
     const owner = found.owner?.host
     if (owner !== undefined && owner !== engine.ownership.host && (await engine.ownership.living()).has(owner)) {
       const reply = await post(engine, { root, run }, wanted, owner)
@@ -51,25 +51,32 @@ export async function command(engine: Engine, id: string, wanted: RunCommand): P
 /** Performs the commands that other processes posted to runs of this host. */
 export async function performPosted(engine: Engine): Promise<void> {
   for (const posted of await engine.store.commands(engine.ownership.host)) {
-    const wanted = JSON.parse(posted.body) as RunCommand
-    const tree = engine.live(posted.root)
-    const execution = tree?.executions.get(posted.run)
+    // A run that was parked meanwhile belongs to nobody: whoever posted this sees that and takes it.
+    if (engine.live(posted.root) === undefined) continue
     try {
-      if (execution === undefined) throw new NerveError('run-ended', `Run ${posted.run} is not open any more.`)
-      await perform(engine, execution, wanted, posted.id)
+      await performHere(engine, posted, JSON.parse(posted.body) as RunCommand)
     } catch (error) {
       await engine.store.settle(posted.id, JSON.stringify({ error: errorData(error) }))
     }
   }
 }
 
-async function performHere(engine: Engine, root: string, run: string, wanted: RunCommand): Promise<unknown> {
+interface Target {
+  readonly root: string
+  readonly run: string
+  /** The posted command that is to be settled with what is done. */
+  readonly id?: number
+}
+
+async function performHere(engine: Engine, target: Target, wanted: RunCommand): Promise<unknown> {
+  const { root, run } = target
   const tree = await engine.take(root)
   const execution = await openRun(engine, tree.executions.get(run), run, root)
   if (execution === undefined) throw new NerveError('run-ended', `Run ${run} is not open any more.`)
-  if (execution.replayEnd !== undefined)
+  if (execution.replayEnd !== undefined) {
     await Promise.race([execution.replayEnd, engine.watchers.end(root).catch(throwOn)])
-  return perform(engine, execution, wanted)
+  }
+  return perform(engine, execution, wanted, target.id)
 }
 
 /** A child is opened by its parent's code; after loading a tree that takes a moment. */
@@ -99,7 +106,7 @@ async function performStored(engine: Engine, root: string, run: string, wanted: 
       return undefined
     default:
       await engine.take(root)
-      return performHere(engine, root, run, wanted)
+      return performHere(engine, { root, run }, wanted)
   }
 }
 
@@ -244,7 +251,7 @@ async function notOpen(engine: Engine, run: string, id: string): Promise<NerveEr
     : new NerveError('run-ended', `Question ${id} ('${asked.prompt}') is closed. Nothing was changed.`)
 }
 
-/** Posts a command to the process that owns the run, and waits for its reply; undefined when that process died. */
+/** Posts a command to the process that owns the run, and waits for its reply; undefined when the run left that process. */
 async function post(
   engine: Engine,
   to: { readonly root: string; readonly run: string },
@@ -255,12 +262,19 @@ async function post(
   for (let round = 1; ; round += 1) {
     const result = await engine.store.result(id)
     if (result !== undefined) return result
-    if (round % 40 === 0 && !(await engine.ownership.living()).has(owner)) {
-      await engine.store.settle(id, '{"withdrawn":true}')
-      return undefined
+    if (round % 10 === 0 && !(await isOwnedBy(engine, to.root, owner))) {
+      // A reply in the last moment counts; otherwise nobody is left who could perform it.
+      const last = await engine.store.result(id)
+      if (last === undefined) await engine.store.settle(id, '{"withdrawn":true}')
+      return last
     }
     await new Promise((resolve) => setTimeout(resolve, RESULT_POLL_MS))
   }
+}
+
+async function isOwnedBy(engine: Engine, root: string, owner: string): Promise<boolean> {
+  const found = await engine.store.find(root)
+  return found?.owner?.host === owner && (await engine.ownership.living()).has(owner)
 }
 
 function readReply(reply: string): undefined {

@@ -22,8 +22,13 @@ export interface Handover {
   readonly delivered: readonly (() => void)[]
 }
 
+/** For how long commits may follow each other without letting timers, files and sockets have their turn. */
+const YIELD_MS = 5
+
 /** A run as the committer sees it. */
 export interface Source {
+  /** Commits to this run are slow, so they wait for whatever else this turn of the event loop brings. */
+  readonly patient: boolean
   handover(): Handover | undefined
   /** The run may append no more: it lost its owner or its store. */
   refused(error: NerveError): void
@@ -36,8 +41,9 @@ export class Committer {
   readonly #bus: Bus
   #dirty = new Set<Source>()
   #armed = false
+  #yielded = 0
   #flushing: Promise<void> | undefined
-  /** Counts the turns of the event loop in which durable calls were made. */
+  /** Counts the ticks in which durable calls were made: a tick ends when the code has nothing more to do by itself. */
   tick = 0
 
   constructor(store: JournalStore, bus: Bus) {
@@ -50,7 +56,8 @@ export class Committer {
     this.#dirty.add(source)
     if (this.#armed) return
     this.#armed = true
-    setImmediate(this.#onTick)
+    if (source.patient || performance.now() - this.#yielded > YIELD_MS) setImmediate(this.#onTurn)
+    else process.nextTick(this.#onTick)
   }
 
   /** Resolves when everything appended so far has been committed or refused. */
@@ -58,6 +65,11 @@ export class Committer {
     while (this.#armed || this.#flushing !== undefined) {
       await (this.#flushing ?? new Promise((resolve) => setImmediate(resolve)))
     }
+  }
+
+  readonly #onTurn = (): void => {
+    this.#yielded = performance.now()
+    this.#onTick()
   }
 
   readonly #onTick = (): void => {
@@ -68,7 +80,7 @@ export class Committer {
       this.#flushing = undefined
       if (this.#dirty.size > 0 && !this.#armed) {
         this.#armed = true
-        setImmediate(this.#onTick)
+        setImmediate(this.#onTurn)
       }
     })
   }

@@ -6,7 +6,7 @@ import { all, map, race } from './branches.ts'
 import { child, type ChildStarter } from './child.ts'
 import type { AskOptions, Context } from './definition.ts'
 import type { Execution } from './execution.ts'
-import { step } from './step.ts'
+import { handled, step } from './step.ts'
 import { after, ask, sleep, waitFor } from './waits.ts'
 
 export function createContext(execution: Execution, children: ChildStarter): Context {
@@ -16,7 +16,13 @@ export function createContext(execution: Execution, children: ChildStarter): Con
     params: { ...execution.definition.options.params, ...state.params },
     runId: execution.run,
     signal: execution.controller.signal,
-    step: (label, run, options) => settled(() => step(execution, label, run, options)),
+    step(label, run, options) {
+      try {
+        return step(execution, label, run, options)
+      } catch (error) {
+        return handled(Promise.reject(error))
+      }
+    },
     ask: (prompt, options = {}) =>
       settled(() => ask(execution, prompt, options as AskOptions<string, unknown>, 'ask')) as never,
     gate: (prompt, options = {}) =>
@@ -42,23 +48,13 @@ export function createContext(execution: Execution, children: ChildStarter): Con
   }
 }
 
-/**
- * Errors made while calling become rejections, and a rejection that the author's code never looks at does not end the
- * process: it is in the journal.
- */
+/** Errors made while calling become rejections. */
 function settled<Value>(call: () => Promise<Value>): Promise<Value> {
-  let promise: Promise<Value>
   try {
-    promise = call()
+    return handled(call())
   } catch (error) {
-    promise = Promise.reject(error)
+    return handled(Promise.reject(error))
   }
-  promise.catch(ignore)
-  return promise
-}
-
-function ignore(): void {
-  // Whoever awaits the promise hears of it.
 }
 
 function gateOptions(options: AskOptions): AskOptions<string, unknown> {

@@ -55,6 +55,7 @@ async function settle(execution: Execution): Promise<boolean> {
   if (execution.closed !== undefined) return false
   for (const call of execution.calls) call.stop('end', execution.root.scope.stopped)
   for (const wait of [...execution.waits.values()]) wait.withdraw(execution.root.scope.stopped)
+  tree.endChildren(execution)
   if (!execution.state.cancelRequested) return true
   tree.cancelled(execution)
   return false

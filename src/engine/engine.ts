@@ -14,7 +14,7 @@ import { NerveError } from '../base/nerve-error.ts'
 import type { Durability, Entry, ResumePlan, RunCreated } from '../journal/events.ts'
 import { emptyState, foldAll, statusOf, type RunState } from '../journal/fold.ts'
 import { outcomesOf } from '../journal/outcomes.ts'
-import type { JournalStore } from '../journal/port.ts'
+import type { JournalStore, RunHead } from '../journal/port.ts'
 import { Bus } from './bus.ts'
 import type { ChildStart, ChildStarter } from './child.ts'
 import { Committer } from './committer.ts'
@@ -51,6 +51,7 @@ export class Engine implements TreeEvents, ChildStarter {
   readonly #options: EngineOptions
   readonly #live = new Map<string, Tree>()
   readonly #loading = new Map<string, Promise<Tree>>()
+  readonly #parking = new Map<string, Promise<void>>()
   readonly #residents: Residents
   #closed = false
   /** Called when a parked run may have to be woken at a time. */
@@ -107,6 +108,11 @@ export class Engine implements TreeEvents, ChildStarter {
     checkBudget(options.budget)
     const run = newId(this.clock.now())
     const { tree, state } = parent
+    const created = createdEvent(
+      definition,
+      { ...options, input, ...(state.durability === undefined ? {} : { durability: state.durability }) },
+      { root: tree.root, depth: state.depth + 1, parent: { run: parent.run, path: place.path } },
+    )
     const execution = this.#execution(tree, {
       definition,
       state: emptyState(run),
@@ -116,20 +122,9 @@ export class Engine implements TreeEvents, ChildStarter {
       fresh: true,
     })
     tree.add(execution)
-    parent.append({
-      type: 'child-started',
-      path: place.path,
-      run,
-      definition: definition.name,
-      ...(place.after === undefined ? {} : { after: place.after }),
-    })
-    const parentLink = { run: parent.run, path: place.path }
-    const durability = state.durability === undefined ? {} : { durability: state.durability }
-    const created = createdEvent(
-      definition,
-      { ...options, input, ...durability },
-      { root: tree.root, depth: state.depth + 1, parent: parentLink },
-    )
+    const after = place.after === undefined ? {} : { after: place.after }
+    // Appended in one tick, so in one commit: there is never a child without its parent's word of it.
+    parent.append({ type: 'child-started', path: place.path, run, definition: definition.name, ...after })
     await execution.commit(created)
     drive(execution, this)
     return execution
@@ -149,17 +144,14 @@ export class Engine implements TreeEvents, ChildStarter {
       durability: state.durability,
       fresh: false,
     })
-    if (state.end !== undefined) {
-      execution.ledger.close()
-      return execution
-    }
+    if (state.end !== undefined) return execution
     tree.add(execution)
     drive(execution, this)
     return execution
   }
 
   async finished(execution: Execution): Promise<void> {
-    if (execution.state.end === undefined || execution.closed === undefined) await this.watchers.end(execution.run)
+    if (execution.state.end === undefined) await this.watchers.end(execution.run)
   }
 
   ended(tree: Tree, execution: Execution): void {
@@ -230,7 +222,9 @@ export class Engine implements TreeEvents, ChildStarter {
     this.#live.delete(tree.root)
     this.#residents.remove(tree)
     tree.close(parked(tree.root))
-    await this.store.release(tree.root, this.ownership.host)
+    const released = this.store.release(tree.root, this.ownership.host)
+    this.#parking.set(tree.root, released)
+    await released.finally(() => this.#parking.delete(tree.root))
     this.onParked()
   }
 
@@ -285,33 +279,38 @@ export class Engine implements TreeEvents, ChildStarter {
   }
 
   async #take(root: string): Promise<Tree> {
+    await this.#parking.get(root)
     failpoint('recover-before')
-    const { state, entries } = await this.stored(root)
-    if (state.seq === 0) throw new NerveError('not-found', `There is no run ${root}.`)
-    if (state.end !== undefined) throw runEnded(root, state.end)
-    const definition = await this.#definition(state)
+    const found = await this.store.find(root)
+    if (found === undefined || found.head.run !== root) throw new NerveError('not-found', `There is no run ${root}.`)
+    if (found.head.ended !== undefined) throw runEnded(root, found.head.status)
+    const definition = await this.#definition(found.head)
     const tree = new Tree(root, await this.#claim(root), this)
     failpoint('claim-after')
-    // Between the first look and the claim another process may have written.
-    const fresh = await this.stored(root)
-    if (fresh.state.end !== undefined) {
+    try {
+      return await this.#takeUp(tree, definition)
+    } catch (error) {
+      this.#live.delete(root)
       await this.store.release(root, this.ownership.host)
-      throw runEnded(root, fresh.state.end)
+      throw error
     }
-    const now = fresh.state.seq === state.seq ? { state, entries } : fresh
-    const execution = this.#execution(tree, {
-      definition,
-      state: now.state,
-      outcomes: outcomesOf(now.entries),
-      durability: now.state.durability,
-      fresh: false,
-    })
-    const crashed = statusOf(now.state) === 'running'
+  }
+
+  async #takeUp(tree: Tree, definition: AnyDefinition): Promise<Tree> {
+    const { root } = tree
+    const { state, entries } = await this.stored(root)
+    if (state.end !== undefined) throw runEnded(root, state.end)
+    const outcomes = outcomesOf(entries)
+    const execution = this.#execution(tree, { definition, state, outcomes, durability: state.durability, fresh: false })
+    const crashed = statusOf(state) === 'running'
     tree.add(execution)
     this.#live.set(root, tree)
-    if (now.state.cancelRequested) {
+    if (state.cancelRequested) {
       execution.endReplay()
-      tree.cancelled(execution)
+      for (const { head } of (await this.store.heads({ root })).toReversed()) {
+        if (head.run !== root && head.ended === undefined) await this.openChild(tree, head.run, definition)
+      }
+      tree.cancelAll()
       return tree
     }
     if (crashed) execution.append({ type: 'run-recovered', owner: this.ownership.host, epoch: tree.epoch })
@@ -319,7 +318,7 @@ export class Engine implements TreeEvents, ChildStarter {
     return tree
   }
 
-  async #definition(state: RunState): Promise<AnyDefinition> {
+  async #definition(state: Pick<RunHead, 'run' | 'definition' | 'source'>): Promise<AnyDefinition> {
     const found = await this.#options.resolve(state.definition, state.source)
     if (found !== undefined) return found
     const where =

@@ -113,6 +113,10 @@ export class Execution implements Source {
     if (options.outcomes !== undefined) this.#startReplay(options.outcomes)
   }
 
+  get patient(): boolean {
+    return this.#durability === 'power'
+  }
+
   get replaying(): boolean {
     return this.#replay !== undefined
   }
@@ -248,7 +252,6 @@ export class Execution implements Source {
     this.#closed = error
     this.#replay = undefined
     this.#release?.()
-    this.ledger.close()
     for (const wait of this.waits.values()) wait.forget()
     this.waits.clear()
     for (const call of this.calls) call.stop('end', error)
@@ -260,14 +263,7 @@ export class Execution implements Source {
     if (starting.length === 0) return
     this.#starting = []
     for (const call of starting) {
-      if (call.ended) continue
-      const { after } = call.place
-      this.append({
-        type: 'step-started',
-        path: call.path,
-        attempt: call.attempt,
-        ...(after === undefined ? {} : { after }),
-      })
+      if (!call.ended) this.append(call.startedEvent)
     }
   }
 

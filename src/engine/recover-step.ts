@@ -1,35 +1,33 @@
 /** A step that had started when its process died: run it again, let it resume, or ask a person. */
-import { NerveError, errorData, type ErrorData } from '../base/nerve-error.ts'
+import { NerveError, errorData } from '../base/nerve-error.ts'
 import type { PlacedEvent } from '../journal/outcomes.ts'
 import { recoveryPath } from '../journal/outcomes.ts'
-import type { StepRun } from './step.ts'
+import { asFallback, attempt, settleFailure, type StepRun } from './attempts.ts'
 import { after, askAt } from './waits.ts'
 
-interface Ways<Output> {
-  readonly again: (attempt: number, resumed: boolean) => Promise<Output>
-  readonly settleFailure: (one: StepRun<Output>, error: ErrorData, attempt: number) => Promise<Output>
+export async function recover<Output>(one: StepRun<Output>, recorded: PlacedEvent): Promise<Output> {
+  const started = recorded.type === 'step-started' ? recorded : undefined
+  const number = started?.attempt ?? 1
+  const { onError } = one.options
+  if (started?.kind === 'fallback' && typeof onError === 'object' && 'fallback' in onError) {
+    return attempt(asFallback(one, onError.fallback, number), number, true)
+  }
+  return started?.effect === 'once' ? askWhatToDo(one, number) : attempt(one, number, true)
 }
 
-export async function recover<Output>(
-  one: StepRun<Output>,
-  recorded: PlacedEvent,
-  ways: Ways<Output>,
-): Promise<Output> {
-  const attempt = recorded.type === 'step-started' ? recorded.attempt : 1
-  const effect = (recorded.type === 'step-started' ? recorded.effect : undefined) ?? 'repeatable'
-  if (effect !== 'once') return ways.again(attempt, true)
+async function askWhatToDo<Output>(one: StepRun<Output>, number: number): Promise<Output> {
   const { execution, place } = one
   const answer = await askAt(execution, place, {
     kind: 'recovery',
-    path: recoveryPath(place.path, attempt),
-    attempt,
+    path: recoveryPath(place.path, number),
+    attempt: number,
     prompt: `Step '${place.path}' had started when its process died, and must not run twice. Nobody knows whether it had its effect.`,
     options: {
       choices: ['retry', 'skip', 'fail'],
-      detail: { step: place.path, attempt, key: `${execution.run}/${place.path}` },
+      detail: { step: place.path, attempt: number, key: `${execution.run}/${place.path}` },
     },
   })
-  if (answer === 'retry') return ways.again(attempt + 1, false)
+  if (answer === 'retry') return attempt(one, number + 1)
   const lost = errorData(
     new NerveError(
       'interrupted',
@@ -41,13 +39,13 @@ export async function recover<Output>(
     await execution.commit({
       type: 'step-failed',
       path: place.path,
-      attempt,
+      attempt: number,
       error: lost,
       final: true,
       started: now,
       ...after(place),
     })
-    return ways.settleFailure(one, lost, attempt)
+    return settleFailure(one, lost, number)
   }
   const value = typeof answer === 'object' && answer !== null ? (answer as { skip?: unknown }).skip : undefined
   await execution.commit({

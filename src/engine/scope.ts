@@ -21,6 +21,7 @@ interface Line {
 }
 
 interface Use {
+  readonly label: string
   count: number
   line: Line
   position: number
@@ -30,7 +31,9 @@ interface Use {
 export interface Scope {
   readonly prefix: string
   readonly parent: Scope | undefined
-  readonly uses: Map<string, Use>
+  /** The first label used, and the others: most branches use one. */
+  first: Use | undefined
+  others: Map<string, Use> | undefined
   /** Why the scope was stopped: calls in it are refused. */
   stopped: unknown
 }
@@ -55,7 +58,7 @@ export interface Place {
 export const here = new AsyncLocalStorage<Place>()
 
 export function openScope(owner: object, prefix: string, parent: Scope | undefined): Place {
-  const scope: Scope = { prefix, parent, uses: new Map(), stopped: undefined }
+  const scope: Scope = { prefix, parent, first: undefined, others: undefined, stopped: undefined }
   const line: Line = { parent: undefined, from: 0, last: 0, tick: -1, tip: undefined }
   return {
     owner,
@@ -139,10 +142,12 @@ function advance(before: Place, tick: number): { readonly line: Line; readonly p
 }
 
 function number(scope: Scope, label: string, line: Line, position: number): string {
-  const use = scope.uses.get(label)
+  const use = scope.first?.label === label ? scope.first : scope.others?.get(label)
   if (use === undefined) {
     if (!isLabel(label)) throw badLabel(label)
-    scope.uses.set(label, { count: 1, line, position })
+    const first: Use = { label, count: 1, line, position }
+    if (scope.first === undefined) scope.first = first
+    else (scope.others ??= new Map()).set(label, first)
     return scope.prefix + label
   }
   if (!comesAfter(line, position, use)) throw reusedLabel(scope.prefix + label)

@@ -140,6 +140,20 @@ export class Tree {
     execution.append({ type: 'run-cancelled' }, () => this.ended(execution))
   }
 
+  /** Ends every run of the tree as cancelled, without waiting for their code. */
+  cancelAll(): void {
+    for (const execution of [...this.executions.values()].toReversed()) this.cancelled(execution)
+  }
+
+  /** A run is about to end: children that its code did not wait for end with it. */
+  endChildren(execution: Execution): void {
+    for (const child of this.#childrenOf(execution)) {
+      this.cancelRun(child.execution, { by: 'parent', reason: 'its parent ended' })
+      this.endChildren(child.execution)
+      this.cancelled(child.execution)
+    }
+  }
+
   ended(execution: Execution): void {
     this.executions.delete(execution.run)
     this.rested(execution)
@@ -224,7 +238,7 @@ export class Tree {
 
   *#childrenOf(execution: Execution): Iterable<{ readonly execution: Execution; readonly at: Scope }> {
     for (const child of [...this.executions.values()]) {
-      if (child.parent === execution && child.at !== undefined) yield { execution: child, at: child.at }
+      if (child.parent === execution) yield { execution: child, at: child.at ?? execution.root.scope }
     }
   }
 }

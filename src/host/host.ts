@@ -35,6 +35,8 @@ export interface HostOptions {
   readonly definitions?: readonly AnyDefinition[]
   /** Take up what dead hosts left (default true). */
   readonly recover?: boolean
+  /** Wake parked runs when their time comes (default true). Without it, a host drives only what it is told to. */
+  readonly wake?: boolean
   /** How many waiting runs stay in memory (default 256). */
   readonly maxResident?: number
   readonly clock?: Clock
@@ -48,6 +50,8 @@ export interface RunFilter {
   readonly status?: readonly RunStatus[]
   readonly definition?: string
   readonly limit?: number
+  /** Only the run tree of this root; with `children`, the root and everything below it. */
+  readonly root?: string
   /** Also child runs (default false). */
   readonly children?: boolean
 }
@@ -112,11 +116,12 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
     onProblem,
   })
   const keeper = new Keeper(engine, onProblem)
+  if (options.wake === false) engine.onParked = () => undefined
   const host = new LocalHost(engine, keeper, definitions)
   host.register(...(options.definitions ?? []))
   if (options.recover !== false) {
     await host.recover()
-    await keeper.schedule()
+    if (options.wake !== false) await keeper.schedule()
   }
   return host
 }

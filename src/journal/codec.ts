@@ -5,7 +5,7 @@
  * it leaves the row and is addressed by its content, so equal values are stored once.
  */
 import { NerveError } from '../base/nerve-error.ts'
-import { contentHash, decodeValue, encodeValue } from '../base/value.ts'
+import { contentHash, decodeValue, encodeValue, isPlainValue } from '../base/value.ts'
 import type { EventType, JournalEvent } from './events.ts'
 
 export const INLINE_LIMIT = 4_096
@@ -42,6 +42,11 @@ export function encodeEvent(event: JournalEvent, seq: number, time: number): Row
   const fields = event as unknown as Record<string, unknown>
   const value = fields[field]
   if (value === undefined) return { seq, time, data: JSON.stringify(event) }
+  if (isPlainValue(value)) {
+    // The usual case: small and plain, so the event is its own row.
+    const data = JSON.stringify(event)
+    if (data.length <= INLINE_LIMIT) return { seq, time, data }
+  }
   const { text, tagged } = encodeValue(value, nameOf(event, field))
   const rest = JSON.stringify({ ...fields, [field]: undefined }).slice(0, -1)
   const mark = tagged ? ',"tagged":true' : ''

@@ -85,6 +85,8 @@ export interface StepStarted extends Placed {
   readonly type: 'step-started'
   readonly attempt: number
   readonly effect?: Effect
+  /** `fallback`: the step's other function runs. */
+  readonly kind?: 'fallback'
 }
 export interface StepCompleted extends Placed, Spent {
   readonly type: 'step-completed'

@@ -49,6 +49,11 @@ export class SimulatedClock implements Clock {
     this.#now = until
   }
 
+  /** When the next timer falls due. */
+  get next(): number | undefined {
+    return this.#timers.length === 0 ? undefined : Math.min(...this.#timers.map((timer) => timer.at))
+  }
+
   /** How many timers are armed. */
   get pending(): number {
     return this.#timers.length

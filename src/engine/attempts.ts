@@ -1,0 +1,286 @@
+/** Attempts of a step: when one may start, how it ends, what comes after it, and how each end is recorded. */
+import { milliseconds } from '../base/duration.ts'
+import { failpoint } from '../base/failpoint.ts'
+import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
+import type { StepFailed, StepStopped, Usage } from '../journal/events.ts'
+import { Call } from './call.ts'
+import type { StepCall, StepOptions } from './definition.ts'
+import type { Execution } from './execution.ts'
+import { backoffDelay, isHopeless, parkUntil } from './policy.ts'
+import { here, insideStep, type Place, type Scope } from './scope.ts'
+import { after } from './waits.ts'
+
+const ONE_STEP: Usage = { steps: 1 }
+
+export interface StepRun<Output> {
+  readonly execution: Execution
+  readonly place: Place
+  readonly run: (call: StepCall) => Promise<Output> | Output
+  readonly options: StepOptions<Output>
+  readonly mark: { readonly fingerprint?: string }
+  /** True when `run` is the step's fallback. */
+  readonly fallback: boolean
+}
+
+/** One attempt, and whatever its end asks for. */
+export async function attempt<Output>(one: StepRun<Output>, number: number, resumed = false): Promise<Output> {
+  const { execution, options } = one
+  if (mustWait(one)) await admit(one)
+  const call = startCall(one, number, resumed)
+  if (options.effect === 'once' || options.effect === 'resumable') await announce(one, call)
+  execution.begin(call)
+  failpoint('step-before')
+  let output: Output
+  try {
+    output = await guarded(one, call)
+  } catch (thrown) {
+    return afterFailure(one, call, thrown)
+  }
+  failpoint('step-after')
+  return new Promise((resolve) => record(one, call, output, resolve))
+}
+
+export function startCall<Output>(one: StepRun<Output>, number: number, resumed: boolean): Call {
+  const { execution, place, options } = one
+  const aside = options.reserve === undefined ? ONE_STEP : { ...options.reserve, steps: 1 }
+  execution.ledger.setAside(aside, 1)
+  return new Call(execution, place, number, { aside, resumed, fallback: one.fallback, now: execution.clock.now() })
+}
+
+/** The function's promise, which also ends when the call is stopped or its time is up. */
+function guarded<Output>(one: StepRun<Output>, call: Call): Promise<Output> {
+  const { execution, place, run, options } = one
+  const limit = options.timeout
+  return new Promise<Output>((resolve, reject) => {
+    const timeUp = (): void => call.stop('timeout', timedOut(place.path, call.attempt, limit ?? 0))
+    const disarm = limit === undefined ? undefined : execution.clock.at(call.started + milliseconds(limit), timeUp)
+    const stop = (error: unknown): void => {
+      disarm?.()
+      reject(error)
+    }
+    call.onStop(stop)
+    new Promise<Output>((settle) => settle(here.run(insideStep(place), run, call))).then((output) => {
+      disarm?.()
+      resolve(output)
+    }, stop)
+  })
+}
+
+export function mustWait<Output>(one: StepRun<Output>): boolean {
+  const { replayEnd, tree, closed, ledger } = one.execution
+  return replayEnd !== undefined || tree.hold !== undefined || closed !== undefined || ledger.limited
+}
+
+/** Waits until new work may start here, and until the budget has room for it. */
+async function admit<Output>(one: StepRun<Output>): Promise<void> {
+  const { execution, place, options } = one
+  const { tree, ledger } = execution
+  for (;;) {
+    const wait = execution.replayEnd ?? tree.hold
+    if (wait !== undefined) await wait
+    if (execution.closed !== undefined) throw execution.closed
+    throwIfStopped(place.scope)
+    if (execution.replayEnd !== undefined || tree.hold !== undefined) continue
+    const shortage = ledger.limited ? ledger.shortage({ ...options.reserve, steps: 1 }) : undefined
+    if (shortage === undefined) return
+    tree.exhaust(shortage, place.path)
+  }
+}
+
+function throwIfStopped(from: Scope): void {
+  for (let scope: Scope | undefined = from; scope !== undefined; scope = scope.parent) {
+    if (scope.stopped !== undefined) throw scope.stopped
+  }
+}
+
+/** For steps that must not run twice: the journal knows that it started before it starts. */
+async function announce<Output>(one: StepRun<Output>, call: Call): Promise<void> {
+  const { execution, options } = one
+  call.announced = true
+  await execution.commit({ ...call.startedEvent, ...(options.effect === undefined ? {} : { effect: options.effect }) })
+}
+
+/** Records what the function returned, and delivers it when that is durable. */
+export function record<Output>(
+  one: StepRun<Output>,
+  call: Call,
+  output: Output,
+  deliver: (value: Output | Promise<Output>) => void,
+): void {
+  const { execution, place, mark } = one
+  const end = execution.end(call)
+  const { path } = place
+  try {
+    execution.append(
+      {
+        type: 'step-completed',
+        path,
+        attempt: call.attempt,
+        started: call.started,
+        ...after(place),
+        ...mark,
+        ...spent(call),
+        ...end,
+        output,
+      },
+      () => deliver(output),
+    )
+    warn(execution)
+  } catch (thrown) {
+    // The value cannot be kept, or the run is over.
+    const reason = execution.closed ?? thrown
+    deliver(execution.closed === undefined ? finallyFailed(one, call, thrown, end) : Promise.reject(reason))
+  }
+}
+
+/** What an attempt that did not return leads to: an end, or the next attempt. */
+export async function afterFailure<Output>(one: StepRun<Output>, call: Call, thrown: unknown): Promise<Output> {
+  const { execution, options } = one
+  switch (call.stopped) {
+    case 'scope':
+    case 'cancel':
+    case 'end':
+      recordStop(one, call, { reason: call.stopped === 'scope' ? 'scope' : 'cancel' })
+      throw thrown
+    case 'budget':
+      recordStop(one, call, { reason: 'budget' })
+      return attempt(one, call.attempt)
+    default:
+  }
+  const now = execution.clock.now()
+  const until = call.stopped === undefined ? parkUntil(thrown, now) : undefined
+  if (until !== undefined) {
+    recordStop(one, call, { reason: 'quota', until, error: errorData(thrown) })
+    await pauseUntil(one, until)
+    return attempt(one, call.attempt)
+  }
+  if (call.attempt >= (options.attempts ?? 1) || isHopeless(thrown)) return finallyFailed(one, call, thrown)
+  const retryAt = now + backoffDelay(options.backoff, call.attempt)
+  await execution.commit(failure(one, call, { thrown, retryAt, end: execution.end(call) }))
+  warn(execution)
+  await pauseUntil(one, retryAt)
+  return attempt(one, call.attempt + 1)
+}
+
+/** Waits for a time that is already in the journal (a retry, a quota), without a timer event of its own. */
+export function pauseUntil<Output>(one: StepRun<Output>, until: number): Promise<void> {
+  const { execution, place } = one
+  const { path } = place
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      disarm()
+      execution.waits.delete(path)
+    }
+    const disarm = execution.clock.at(until, () => {
+      end()
+      resolve()
+    })
+    execution.waits.set(path, {
+      scope: place.scope,
+      forget: disarm,
+      withdraw(error) {
+        end()
+        execution.append({ type: 'wait-withdrawn', path }, () => reject(error))
+      },
+    })
+  })
+}
+
+interface Ending {
+  readonly thrown: unknown
+  readonly end: { readonly active?: number }
+  readonly retryAt?: number
+  readonly handled?: 'skip' | 'fallback'
+}
+
+function failure<Output>(one: StepRun<Output>, call: Call, ending: Ending): StepFailed {
+  const { thrown, end, retryAt, handled } = ending
+  return {
+    type: 'step-failed',
+    path: one.place.path,
+    attempt: call.attempt,
+    error: errorData(thrown),
+    final: retryAt === undefined,
+    started: call.started,
+    ...after(one.place),
+    ...one.mark,
+    ...spent(call),
+    ...end,
+    ...(retryAt === undefined ? {} : { retryAt }),
+    ...(handled === undefined ? {} : { handled }),
+  }
+}
+
+async function finallyFailed<Output>(
+  one: StepRun<Output>,
+  call: Call,
+  thrown: unknown,
+  end = one.execution.end(call),
+): Promise<Output> {
+  const way = one.options.onError ?? 'fail'
+  const handled = way === 'fail' ? {} : { handled: 'skip' in way ? ('skip' as const) : ('fallback' as const) }
+  const event = failure(one, call, { thrown, end, ...handled })
+  await one.execution.commit(event)
+  warn(one.execution)
+  return settleFailure(one, event.error, call.attempt)
+}
+
+/** No attempt is left: the step's own way out, then the run's. */
+export async function settleFailure<Output>(one: StepRun<Output>, error: ErrorData, last: number): Promise<Output> {
+  const { execution, place, options } = one
+  const { path } = place
+  const way = options.onError ?? 'fail'
+  if (way !== 'fail' && 'skip' in way) {
+    const value = way.skip === undefined ? {} : { value: way.skip }
+    await execution.commit({ type: 'step-skipped', path, ...after(place), error, ...value })
+    return way.skip
+  }
+  if (way !== 'fail') return attempt(asFallback(one, way.fallback, last + 1), last + 1)
+  if (execution.state.errorPolicy === 'continue') return undefined as Output
+  const thrown = errorFrom(error)
+  execution.tree.blame(thrown, path)
+  throw thrown
+}
+
+/** The fallback is the last attempt of the same step, with another function. */
+export function asFallback<Output>(one: StepRun<Output>, run: StepRun<Output>['run'], number: number): StepRun<Output> {
+  return { ...one, run, fallback: true, options: { ...one.options, attempts: number, onError: 'fail' } }
+}
+
+function recordStop<Output>(
+  one: StepRun<Output>,
+  call: Call,
+  why: Pick<StepStopped, 'reason' | 'until' | 'error'>,
+): void {
+  const { execution, place } = one
+  const end = execution.end(call)
+  if (execution.closed !== undefined) return
+  const { path } = place
+  execution.append({
+    type: 'step-stopped',
+    path,
+    attempt: call.attempt,
+    ...after(place),
+    ...spent(call),
+    ...end,
+    ...why,
+  })
+}
+
+function spent(call: Call): { readonly usage?: Usage } {
+  const usage = call.spent
+  return usage === undefined ? {} : { usage }
+}
+
+function warn(execution: Execution): void {
+  if (!execution.ledger.limited) return
+  for (const warning of execution.ledger.warnings()) execution.tree.warn(warning)
+}
+
+function timedOut(path: string, number: number, limit: string | number): NerveError {
+  const shown = typeof limit === 'number' ? `${limit} ms` : limit
+  return new NerveError('timeout', `Attempt ${number} of '${path}' did not end within ${shown}.`, {
+    retry: 'later',
+    data: { path, attempt: number },
+  })
+}
