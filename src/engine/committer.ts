@@ -74,7 +74,6 @@ export class Committer {
 
   readonly #onTick = (): void => {
     this.#armed = false
-    this.tick += 1
     if (this.#flushing !== undefined) return
     this.#flushing = this.#flush().finally(() => {
       this.#flushing = undefined

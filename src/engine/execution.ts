@@ -132,7 +132,7 @@ export class Execution implements Source {
 
   enter(label: string): Place {
     this.committer.arm(this)
-    return enter(this.root, label, this.committer.tick)
+    return enter(this.root, label)
   }
 
   /** Appends an event; `delivered` is called once it is durable. Throws when its value cannot be kept. */

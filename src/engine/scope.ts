@@ -3,9 +3,10 @@
  * the label was used before in the same scope.
  *
  * Why ordinals are safe: a call knows which call it came after, through async context. Calls form lines; a call that
- * comes after the last call of a line extends it, and calls made in one tick from one place share a position. A label
- * may be used again only by a call that comes after the earlier use, or beside it in the same tick. Any other reuse
- * could be numbered differently on replay, so it is an error: results are never swapped silently.
+ * comes after the last call of a line extends it, and calls made by one stretch of code that runs without waiting share
+ * a position. A label may be used again only by a call that comes after the earlier use, or beside it. Any other reuse
+ * (two flows that both waited, were it for one microtask) could be numbered differently on replay, where nothing takes
+ * time, so it is an error: results are never swapped silently.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { NerveError } from '../base/nerve-error.ts'
@@ -16,8 +17,6 @@ interface Line {
   /** The position in the parent line that this line branched off from. */
   readonly from: number
   last: number
-  tick: number
-  tip: Place | undefined
 }
 
 interface Use {
@@ -50,7 +49,6 @@ export interface Place {
   /** Calls made before the author's code goes on are beside this one, not after it. */
   open: boolean
   before: Place | undefined
-  branch: Line | undefined
   /** Set inside a step's function, where no durable call can be made. */
   readonly inStep: string | undefined
 }
@@ -59,7 +57,7 @@ export const here = new AsyncLocalStorage<Place>()
 
 export function openScope(owner: object, prefix: string, parent: Scope | undefined): Place {
   const scope: Scope = { prefix, parent, first: undefined, others: undefined, stopped: undefined }
-  const line: Line = { parent: undefined, from: 0, last: 0, tick: -1, tip: undefined }
+  const line: Line = { parent: undefined, from: 0, last: 0 }
   return {
     owner,
     path: '',
@@ -69,7 +67,6 @@ export function openScope(owner: object, prefix: string, parent: Scope | undefin
     after: undefined,
     open: false,
     before: undefined,
-    branch: undefined,
     inStep: undefined,
   }
 }
@@ -90,15 +87,17 @@ function closeOpened(): void {
 }
 
 /** Gives a call its place, and makes it the one that later calls of this flow come after. */
-export function enter(root: Place, label: string, tick: number): Place {
+export function enter(root: Place, label: string): Place {
   const current = here.getStore()
   const found = current !== undefined && current.owner === root.owner ? current : root
   if (found.inStep !== undefined) throw nestedCall(found.inStep, label)
-  const before = found.open && found.before !== undefined ? found.before : found
+  // Only code that has not waited since still sees a call open: then this one is made beside it.
+  const beside = found.open ? found.before : undefined
+  const before = beside ?? found
   const { scope } = before
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
     if (at.stopped !== undefined) throw at.stopped
-  const { line, position } = advance(before, tick)
+  const { line, position } = beside === undefined ? advance(before) : found
   const path = number(scope, label, line, position)
   const after = before.path === '' ? undefined : before.path
   const place: Place = {
@@ -110,7 +109,6 @@ export function enter(root: Place, label: string, tick: number): Place {
     after,
     open: true,
     before,
-    branch: undefined,
     inStep: undefined,
   }
   if (opened.push(place) === 1) queueMicrotask(closeOpened)
@@ -124,21 +122,10 @@ export function isWithin(inner: Scope, outer: Scope): boolean {
   return false
 }
 
-function advance(before: Place, tick: number): { readonly line: Line; readonly position: number } {
-  const { line, position } = before
-  if (position === line.last) {
-    line.last += 1
-    line.tick = tick
-    line.tip = before
-    return { line, position: line.last }
-  }
-  if (position + 1 === line.last && line.tick === tick && line.tip === before) return { line, position: line.last }
-  const known = before.branch
-  if (known !== undefined && known.last === 1 && known.tick === tick && known.tip === before)
-    return { line: known, position: 1 }
-  const branch: Line = { parent: line, from: position, last: 1, tick, tip: before }
-  before.branch = branch
-  return { line: branch, position: 1 }
+function advance({ line, position }: Place): { readonly line: Line; readonly position: number } {
+  if (position < line.last) return { line: { parent: line, from: position, last: 1 }, position: 1 }
+  line.last += 1
+  return { line, position: line.last }
 }
 
 function number(scope: Scope, label: string, line: Line, position: number): string {

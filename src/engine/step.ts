@@ -23,7 +23,7 @@ import { recover } from './recover-step.ts'
 import { here, insideStep } from './scope.ts'
 
 const NO_OPTIONS: StepOptions<never> = {}
-const NO_MARK = {}
+const NO_MARK: { readonly fingerprint?: string } = {}
 
 export function step<Output>(
   execution: Execution,
@@ -36,8 +36,11 @@ export function step<Output>(
   const place = execution.enter(label)
   const mark =
     options.input === undefined ? NO_MARK : { fingerprint: fingerprint(options.input, `the input of '${place.path}'`) }
-  const one: StepRun<Output> = { execution, place, run, options, mark, fallback: false }
   const recorded = execution.replaying ? execution.take(place.path, 'step') : undefined
+  if (recorded?.type === 'step-completed' && recorded.fingerprint === mark.fingerprint) {
+    return Promise.resolve(recorded.output as Output)
+  }
+  const one: StepRun<Output> = { execution, place, run, options, mark, fallback: false }
   if (recorded !== undefined) return handled(replayed(one, recorded))
   if (mustWait(one) || options.timeout !== undefined || options.effect !== undefined) return handled(attempt(one, 1))
   return atOnce(one)
@@ -81,8 +84,6 @@ function replayed<Output>(one: StepRun<Output>, recorded: PlacedEvent): Promise<
     return attempt(one, 1)
   }
   switch (recorded.type) {
-    case 'step-completed':
-      return Promise.resolve(recorded.output as Output)
     case 'step-skipped':
       return Promise.resolve(recorded.value as Output)
     case 'step-failed':

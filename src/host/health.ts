@@ -1,8 +1,6 @@
 /** What can be said about a project's database without changing it: for people who ask whether all is well. */
 import { existsSync } from 'node:fs'
 import { isAlive } from '../engine/ownership.ts'
-import { openDatabase } from '../stores/sqlite-schema.ts'
-import { SqliteStore } from '../stores/sqlite-store.ts'
 import { databaseFile } from './host.ts'
 
 export interface DatabaseHealth {
@@ -22,6 +20,8 @@ export interface DatabaseHealth {
 export async function databaseHealth(dir: string, now: number = Date.now()): Promise<DatabaseHealth | undefined> {
   const file = databaseFile(dir)
   if (!existsSync(file)) return undefined
+  const { openDatabase } = await import('../stores/sqlite-schema.ts')
+  const { SqliteStore } = await import('../stores/sqlite-store.ts')
   const db = await openDatabase({ file, readOnly: true })
   try {
     const store = new SqliteStore(db, file)

@@ -1,0 +1,237 @@
+/** Every command as data. Nothing here may import anything: `--help` and `--version` read only this. */
+export interface OptionSpec {
+  readonly type: 'string' | 'boolean'
+  /** What stands for the value in the help. */
+  readonly value?: string
+  readonly multiple?: boolean
+  readonly help: string
+  /** For Nerve itself, not for people. */
+  readonly hidden?: boolean
+}
+
+export interface CommandSpec {
+  readonly name: string
+  /** What follows `nerve NAME`. */
+  readonly usage: string
+  readonly summary: string
+  readonly about?: string
+  /** The least and the most positional arguments. */
+  readonly takes: readonly [least: number, most: number]
+  readonly options?: Readonly<Record<string, OptionSpec>>
+  readonly examples: readonly (readonly [command: string, meaning: string])[]
+  readonly load: () => Promise<{ readonly run: (invocation: never) => Promise<number> }>
+}
+
+export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  json: { type: 'boolean', help: 'print JSON; errors are {"error":{"code","message"}} on stderr' },
+  dir: { type: 'string', value: 'FOLDER', help: 'the project folder (default: the nearest with .nerve, or package.json)' },
+  verbose: { type: 'boolean', help: 'show stack traces (also NERVE_DEBUG=1)' },
+  help: { type: 'boolean', help: 'show this help' },
+}
+
+const BUDGET: OptionSpec = {
+  type: 'string',
+  value: 'usd=2,tokens=100k',
+  help: 'limits: usd, tokens, calls, steps, seconds (also 90s, 2m), depth; k and m multiply',
+}
+
+const DRIVES =
+  'The run goes on in this process, with live progress, until it ends or waits for somebody. ' +
+  'Exit codes: 0 done, 1 failed, 2 usage, 3 waiting or paused, 4 budget spent, 5 cancelled.'
+
+const verb = (name: string, summary: string, example: string, about?: string): CommandSpec => ({
+  name,
+  usage: 'RUN',
+  summary,
+  ...(about === undefined ? {} : { about }),
+  takes: [1, 1],
+  examples: [[`nerve ${name} last`, example]],
+  load: () => import('./commands/verbs.ts'),
+})
+
+export const COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'run',
+    usage: 'FILE [--input JSON|text] [--param k=v …] [--budget …] [--detach] [--yes]',
+    summary: 'start a workflow and drive it',
+    about:
+      'FILE is a .ts or .js file that exports a workflow; it needs no build. ' +
+      'On a terminal, questions are asked right there; without one the run parks and tells how to answer. ' +
+      'Ctrl-C once pauses and parks the run, twice cancels it. ' +
+      DRIVES,
+    takes: [1, 1],
+    options: {
+      input: { type: 'string', value: 'JSON|text', help: 'the input: JSON if it parses, else text; - reads stdin, @file a file' },
+      param: { type: 'string', value: 'k=v', multiple: true, help: 'a parameter, JSON if it parses, else text; repeatable' },
+      budget: BUDGET,
+      detach: { type: 'boolean', help: 'run in a background process; prints the run and returns at once' },
+      yes: { type: 'boolean', help: 'answer questions that have choices with the first one' },
+      owned: { type: 'boolean', help: 'this is the background process of --detach', hidden: true },
+    },
+    examples: [
+      [`nerve run publish.ts --input '{"topic":"otters"}'`, 'start with a JSON input'],
+      ['nerve run publish.ts --input otters --budget usd=2,tokens=100k', 'start with a text and a budget'],
+      ['cat notes.md | nerve run publish.ts --input - --detach', 'input from stdin, in the background'],
+    ],
+    load: () => import('./commands/run.ts'),
+  },
+  {
+    name: 'ps',
+    usage: '[--limit N]',
+    summary: 'list runs, newest first',
+    takes: [0, 0],
+    options: { limit: { type: 'string', value: 'N', help: 'how many (default 50)' } },
+    examples: [['nerve ps', 'what ran, runs, and waits here']],
+    load: () => import('./commands/ps.ts'),
+  },
+  {
+    name: 'show',
+    usage: 'RUN',
+    summary: 'show a run: steps, times, errors, questions, cost',
+    about: 'RUN is an id, the beginning of one, or `last` for the newest run; so in every command.',
+    takes: [1, 1],
+    examples: [['nerve show last', 'the newest run']],
+    load: () => import('./commands/show.ts'),
+  },
+  {
+    name: 'events',
+    usage: 'RUN [--follow] [--after N]',
+    summary: 'print the journal of a run',
+    takes: [1, 1],
+    options: {
+      follow: { type: 'boolean', help: 'go on with what happens, until the run ends' },
+      after: { type: 'string', value: 'N', help: 'only events after this sequence number' },
+    },
+    examples: [
+      ['nerve events last --follow', 'watch a run that another process drives'],
+      ['nerve events last --json | jq .type', 'one JSON object on each line'],
+    ],
+    load: () => import('./commands/events.ts'),
+  },
+  {
+    name: 'inbox',
+    usage: '',
+    summary: 'list open questions',
+    takes: [0, 0],
+    examples: [['nerve inbox', 'everything that waits for a person']],
+    load: () => import('./commands/inbox.ts'),
+  },
+  {
+    name: 'answer',
+    usage: 'QUESTION VALUE',
+    summary: 'answer a question',
+    about:
+      'QUESTION is an id from the inbox, the beginning of one, or `last`. VALUE is a choice by its label or number, or text; ' +
+      'for a question with a schema it is JSON when it parses. When another process drives the run, it goes on there. Else: ' +
+      DRIVES,
+    takes: [2, 2],
+    examples: [
+      ['nerve answer last publish', 'choose by label'],
+      ['nerve answer 1kq3v9c5p2m4x7ab-9 1', 'choose by number'],
+    ],
+    load: () => import('./commands/answer.ts'),
+  },
+  {
+    name: 'signal',
+    usage: 'RUN NAME [JSON]',
+    summary: 'send a named value into a run',
+    about: `The value is JSON when it parses, else text. When another process drives the run, it goes on there. Else: ${DRIVES}`,
+    takes: [2, 3],
+    examples: [[`nerve signal last paid '{"amount":12}'`, 'for ctx.waitFor("paid")']],
+    load: () => import('./commands/answer.ts'),
+  },
+  verb('pause', 'let a run start nothing new', 'steps that run now are finished'),
+  {
+    name: 'resume',
+    usage: 'RUN [--plan | --accept | --from PATH] [--budget …] | --all',
+    summary: 'drive a run on',
+    about:
+      'Goes on after a pause, a crash, a spent budget or parking. When the code has changed since, nothing is guessed: ' +
+      `the plan is shown, and --accept or --from PATH goes on. ${DRIVES}`,
+    takes: [0, 1],
+    options: {
+      all: { type: 'boolean', help: 'drive on every run that a dead process left, and every one whose time has come' },
+      plan: { type: 'boolean', help: 'only show what the current code would keep and re-run' },
+      accept: { type: 'boolean', help: 'go on over changed code as the plan says' },
+      from: { type: 'string', value: 'PATH', help: 'forget what is recorded at PATH and after it' },
+      budget: BUDGET,
+    },
+    examples: [
+      ['nerve resume last', 'go on'],
+      ['nerve resume last --budget usd=5', 'go on with a larger budget'],
+      ['nerve resume last --plan', 'what changed code would do'],
+      ['nerve resume --all', 'after a crash or a reboot'],
+    ],
+    load: () => import('./commands/resume.ts'),
+  },
+  verb('interrupt', 'stop the steps that run now', 'their policy decides: try again, fall back, or fail'),
+  verb('cancel', 'end a run for good', 'aborts everything that runs in it'),
+  {
+    name: 'fork',
+    usage: 'RUN --at PATH [--set PATH=JSON …]',
+    summary: 'start a new run from a place in an old one',
+    about: `What was recorded before PATH is shared; PATH itself runs again. PATH may be a sequence number. ${DRIVES}`,
+    takes: [1, 1],
+    options: {
+      at: { type: 'string', value: 'PATH', help: 'where to go on from (a path from `show`, or a sequence number)' },
+      set: { type: 'string', value: 'PATH=JSON', multiple: true, help: 'replace a recorded result; repeatable' },
+    },
+    examples: [
+      ['nerve fork last --at write', 'run the step `write` and what follows again'],
+      [`nerve fork last --at publish --set 'write="a better text"'`, 'with another result before it'],
+    ],
+    load: () => import('./commands/fork.ts'),
+  },
+  {
+    name: 'replay',
+    usage: 'RUN [FILE]',
+    summary: 'test the current code against a recorded run',
+    about: 'Runs the code over the journal with no effects. Exits with 0 when it does what is recorded, with 1 when not.',
+    takes: [1, 2],
+    examples: [['nerve replay last', 'does the code still do what it did?']],
+    load: () => import('./commands/replay.ts'),
+  },
+  {
+    name: 'export',
+    usage: 'RUN',
+    summary: 'print a run and its children as a file',
+    about: 'The file is JSON lines, with and without --json.',
+    takes: [1, 1],
+    examples: [['nerve export last > run.jsonl', 'for another machine, or as a test']],
+    load: () => import('./commands/transfer.ts'),
+  },
+  {
+    name: 'import',
+    usage: 'FILE',
+    summary: 'read an exported run; it starts nothing',
+    takes: [1, 1],
+    examples: [['nerve import run.jsonl', '- reads stdin']],
+    load: () => import('./commands/transfer.ts'),
+  },
+  {
+    name: 'explain',
+    usage: 'FILE',
+    summary: 'tell what a workflow file holds, without running it',
+    takes: [1, 1],
+    examples: [['nerve explain publish.ts', 'name, input, budget, parameters']],
+    load: () => import('./commands/explain.ts'),
+  },
+  {
+    name: 'gc',
+    usage: '--older-than 30d',
+    summary: 'remove runs that ended long ago',
+    takes: [0, 0],
+    options: { 'older-than': { type: 'string', value: '30d', help: 'how long ago they ended (s, m, h, d, w)' } },
+    examples: [['nerve gc --older-than 30d', 'runs that have not ended are never removed']],
+    load: () => import('./commands/gc.ts'),
+  },
+  {
+    name: 'doctor',
+    usage: '',
+    summary: 'check Node, the database and what was left behind',
+    about: 'Changes nothing. Exits with 1 when something is wrong.',
+    takes: [0, 0],
+    examples: [['nerve doctor', 'when something is odd']],
+    load: () => import('./commands/doctor.ts'),
+  },
+]

@@ -1,0 +1,96 @@
+/** The help, made from the command table. */
+import { COMMANDS, GLOBAL_OPTIONS, type CommandSpec, type OptionSpec } from './command-table.ts'
+import { nearest } from './nearest.ts'
+
+/** Prints the help of a command, or of all. */
+export function helpFor(argv: readonly string[], version: string): number {
+  const name = argv.find((word) => !word.startsWith('-'))
+  if (name === undefined) {
+    console.log(overview(version))
+    return 0
+  }
+  const spec = COMMANDS.find((command) => command.name === name)
+  if (spec === undefined) {
+    console.error(unknownCommand(name))
+    return 2
+  }
+  console.log(commandHelp(spec))
+  return 0
+}
+
+export function unknownCommand(name: string): string {
+  const near = nearest(
+    name,
+    COMMANDS.map((command) => command.name),
+  )
+  return `nerve: there is no command '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`} See: nerve --help`
+}
+
+function overview(version: string): string {
+  const rows = COMMANDS.map(({ name, usage, summary }) => [shortUsage(name, usage), summary] as const)
+  return [
+    `nerve ${version}: durable programs of coding agents`,
+    '',
+    'usage: nerve COMMAND [options]',
+    '',
+    ...table(rows),
+    '',
+    ...table([
+      ['nerve help COMMAND', 'more about a command, with examples'],
+      ['nerve --version', 'the version'],
+    ]),
+    '',
+    'RUN is the id of a run, the beginning of one, or `last` for the newest.',
+    'Every command takes --json (JSON on stdout) and --dir FOLDER (the project).',
+    'exit codes: 0 done  1 failed  2 usage  3 waiting for a person  4 budget spent  5 cancelled',
+  ].join('\n')
+}
+
+/** Options stay out of the overview. */
+function shortUsage(name: string, usage: string): string {
+  const words = usage
+    .replace(/\[[^\]]*--[^\]]*\]/g, '')
+    .replace(/\|.*$/, '')
+    .trim()
+  return `  ${name}${words === '' ? '' : ` ${words}`}`
+}
+
+export function commandHelp(spec: CommandSpec): string {
+  const { name, usage, summary, about, examples, options = {} } = spec
+  const own = optionRows(options)
+  return [
+    `usage: nerve ${name}${usage === '' ? '' : ` ${usage}`}`,
+    '',
+    `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`,
+    ...(about === undefined ? [] : ['', ...wrap(about, 100)]),
+    '',
+    ...(own.length === 0 ? [] : ['options:', ...table(own), '']),
+    ...table(optionRows(GLOBAL_OPTIONS)),
+    '',
+    'examples:',
+    ...examples.flatMap(([command, meaning]) => [`  ${command}`, `      ${meaning}`]),
+  ].join('\n')
+}
+
+function optionRows(options: Readonly<Record<string, OptionSpec>>): (readonly [string, string])[] {
+  return Object.entries(options)
+    .filter(([, option]) => option.hidden !== true)
+    .map(([name, { value, help }]) => [`  --${name}${value === undefined ? '' : ` ${value}`}`, help] as const)
+}
+
+function table(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`)
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > columns) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+/** The command `nerve`. Imports next to nothing, so that --help and --version answer at once. */
+import { readFileSync } from 'node:fs'
+
+const OLDEST_NODE = [22, 19] as const
+
+/** Node 22 calls type stripping and SQLite experimental; a person running a workflow has no use for those lines. */
+function quietExperiments(): void {
+  const warn = process.emitWarning.bind(process) as (...all: unknown[]) => void
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    const [kind] = rest
+    const name = typeof kind === 'object' && kind !== null ? (kind as { type?: unknown }).type : kind
+    if (name === 'ExperimentalWarning' && /^(Type Stripping|SQLite) is/.test(String(warning))) return
+    warn(warning, ...rest)
+  }) as typeof process.emitWarning
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+function nodeIsTooOld(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [first] = argv
+  if (first === '--version' || first === '-v' || first === '-V') {
+    console.log(argv.includes('--json') ? JSON.stringify({ version: version(), node: process.version }) : version())
+    return 0
+  }
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+    const { helpFor } = await import('./help.ts')
+    return helpFor(argv.slice(1), version())
+  }
+  if (nodeIsTooOld()) {
+    console.error(`nerve needs Node ${OLDEST_NODE.join('.')} or newer; this is ${process.version}.`)
+    return 2
+  }
+  quietExperiments()
+  const { dispatch } = await import('./dispatch.ts')
+  return dispatch(argv)
+}
+
+/** Whatever a workflow left open (timers, sockets) must not keep the command from ending; what was printed must arrive. */
+function leave(code: number): void {
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+}
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
+leave(await main(process.argv.slice(2)))
