@@ -2,18 +2,28 @@
  * Named places where a test can kill this process with SIGKILL: NERVE_FAILPOINT=name or name:3 for its third passing.
  * Without the variable a failpoint costs one comparison.
  */
-export type Failpoint =
-  | 'commit-before'
-  | 'commit-after'
-  | 'deliver-before'
-  | 'step-before'
-  | 'step-after'
-  | 'claim-after'
-  | 'recover-before'
-  | 'park-before'
-  | 'answer-before'
-  | 'fork-before'
-  | 'finish-before'
+export const FAILPOINTS = [
+  'commit-before',
+  /** Inside the store's transaction: everything is written and nothing is committed. */
+  'commit-half',
+  'commit-after',
+  'deliver-before',
+  'step-before',
+  'step-after',
+  'claim-after',
+  'recover-before',
+  /** Everything recorded has been replayed, and nothing new has been written. */
+  'replay-after',
+  'park-before',
+  /** The run is nobody's. */
+  'release-after',
+  'answer-before',
+  'post-after',
+  'fork-before',
+  'finish-before',
+] as const
+
+export type Failpoint = (typeof FAILPOINTS)[number]
 
 const setting = process.env['NERVE_FAILPOINT']
 const [armed, count] = setting === undefined ? [] : setting.split(':')

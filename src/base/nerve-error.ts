@@ -71,6 +71,7 @@ export interface ErrorData {
 }
 
 const MAX_CAUSES = 4
+const STACK_LINES = 8
 
 export function errorData(error: unknown, depth = 0): ErrorData {
   if (!(error instanceof Error)) return { name: 'Error', message: typeof error === 'string' ? error : describe(error) }
@@ -82,7 +83,7 @@ export function errorData(error: unknown, depth = 0): ErrorData {
     ...(typeof code === 'string' ? { code } : {}),
     ...(error instanceof NerveError && error.retry !== 'never' ? { retry: error.retry } : {}),
     ...(data === undefined ? {} : { data }),
-    ...(error.stack === undefined || error instanceof NerveError ? {} : { stack: error.stack }),
+    ...(error.stack === undefined || error instanceof NerveError ? {} : { stack: shortStack(error.stack) }),
     ...(error.cause === undefined || depth >= MAX_CAUSES ? {} : { cause: errorData(error.cause, depth + 1) }),
   }
 }
@@ -119,6 +120,11 @@ export function describe(value: unknown): string {
   } catch {
     return String(value)
   }
+}
+
+/** The lines that tell where it happened; the rest is the engine's own. */
+function shortStack(stack: string): string {
+  return stack.split('\n').slice(0, STACK_LINES).join('\n')
 }
 
 function jsonSafe(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {

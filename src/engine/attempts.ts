@@ -2,15 +2,17 @@
 import { milliseconds } from '../base/duration.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
-import type { StepFailed, StepStopped, Usage } from '../journal/events.ts'
+import type { StepCompleted, StepFailed, StepStopped, Usage } from '../journal/events.ts'
 import { Call } from './call.ts'
 import type { StepCall, StepOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { backoffDelay, isHopeless, parkUntil } from './policy.ts'
-import { here, insideStep, type Place, type Scope } from './scope.ts'
+import { here, type Place, type Scope } from './scope.ts'
 import { after } from './waits.ts'
 
 const ONE_STEP: Usage = { steps: 1 }
+
+type Writable<Event> = { -readonly [Key in keyof Event]: Event[Key] }
 
 export interface StepRun<Output> {
   readonly execution: Execution
@@ -27,11 +29,14 @@ export async function attempt<Output>(one: StepRun<Output>, number: number, resu
   const { execution, options } = one
   if (mustWait(one)) await admit(one)
   const call = startCall(one, number, resumed)
-  if (options.effect === 'once' || options.effect === 'resumable') await announce(one, call)
+  if (options.effect === 'once' || options.effect === 'resumable') call.announced = true
   execution.begin(call)
+  if (call.announced) await announce(one, call)
   failpoint('step-before')
   let output: Output
   try {
+    // It may have been stopped while the journal was told that it starts.
+    call.throwIfStopped()
     output = await guarded(one, call)
   } catch (thrown) {
     return afterFailure(one, call, thrown)
@@ -44,7 +49,7 @@ export function startCall<Output>(one: StepRun<Output>, number: number, resumed:
   const { execution, place, options } = one
   const aside = options.reserve === undefined ? ONE_STEP : { ...options.reserve, steps: 1 }
   execution.ledger.setAside(aside, 1)
-  return new Call(execution, place, number, { aside, resumed, fallback: one.fallback, now: execution.clock.now() })
+  return new Call(execution, place, { number, aside, resumed, fallback: one.fallback })
 }
 
 /** The function's promise, which also ends when the call is stopped or its time is up. */
@@ -59,7 +64,7 @@ function guarded<Output>(one: StepRun<Output>, call: Call): Promise<Output> {
       reject(error)
     }
     call.onStop(stop)
-    new Promise<Output>((settle) => settle(here.run(insideStep(place), run, call))).then((output) => {
+    new Promise<Output>((settle) => settle(here.run(call, run, call))).then((output) => {
       disarm?.()
       resolve(output)
     }, stop)
@@ -96,7 +101,6 @@ function throwIfStopped(from: Scope): void {
 /** For steps that must not run twice: the journal knows that it started before it starts. */
 async function announce<Output>(one: StepRun<Output>, call: Call): Promise<void> {
   const { execution, options } = one
-  call.announced = true
   await execution.commit({ ...call.startedEvent, ...(options.effect === undefined ? {} : { effect: options.effect }) })
 }
 
@@ -109,22 +113,20 @@ export function record<Output>(
 ): void {
   const { execution, place, mark } = one
   const end = execution.end(call)
-  const { path } = place
+  const event: Writable<StepCompleted> = {
+    type: 'step-completed',
+    path: place.path,
+    attempt: call.attempt,
+    started: call.started,
+  }
+  if (place.after !== undefined) event.after = place.after
+  if (mark.fingerprint !== undefined) event.fingerprint = mark.fingerprint
+  if (end.active !== undefined) event.active = end.active
+  const usage = call.spent
+  if (usage !== undefined) event.usage = usage
+  if (output !== undefined) event.output = output
   try {
-    execution.append(
-      {
-        type: 'step-completed',
-        path,
-        attempt: call.attempt,
-        started: call.started,
-        ...after(place),
-        ...mark,
-        ...spent(call),
-        ...end,
-        output,
-      },
-      () => deliver(output),
-    )
+    execution.append(event, () => deliver(output), place)
     warn(execution)
   } catch (thrown) {
     // The value cannot be kept, or the run is over.
@@ -217,12 +219,16 @@ async function finallyFailed<Output>(
   thrown: unknown,
   end = one.execution.end(call),
 ): Promise<Output> {
-  const way = one.options.onError ?? 'fail'
-  const handled = way === 'fail' ? {} : { handled: 'skip' in way ? ('skip' as const) : ('fallback' as const) }
-  const event = failure(one, call, { thrown, end, ...handled })
-  await one.execution.commit(event)
+  const event = failure(one, call, { thrown, end, ...handledBy(one.options) })
+  await one.execution.commit(event, one.place)
   warn(one.execution)
   return settleFailure(one, event.error, call.attempt)
+}
+
+/** What the step's own policy does about its failure. */
+export function handledBy<Output>(options: StepOptions<Output>): Pick<StepFailed, 'handled'> {
+  const way = options.onError ?? 'fail'
+  return way === 'fail' ? {} : { handled: 'skip' in way ? 'skip' : 'fallback' }
 }
 
 /** No attempt is left: the step's own way out, then the run's. */
@@ -232,7 +238,7 @@ export async function settleFailure<Output>(one: StepRun<Output>, error: ErrorDa
   const way = options.onError ?? 'fail'
   if (way !== 'fail' && 'skip' in way) {
     const value = way.skip === undefined ? {} : { value: way.skip }
-    await execution.commit({ type: 'step-skipped', path, ...after(place), error, ...value })
+    await execution.commit({ type: 'step-skipped', path, ...after(place), error, ...value }, place)
     return way.skip
   }
   if (way !== 'fail') return attempt(asFallback(one, way.fallback, last + 1), last + 1)
@@ -243,8 +249,14 @@ export async function settleFailure<Output>(one: StepRun<Output>, error: ErrorDa
 }
 
 /** The fallback is the last attempt of the same step, with another function. */
-export function asFallback<Output>(one: StepRun<Output>, run: StepRun<Output>['run'], number: number): StepRun<Output> {
+function asFallback<Output>(one: StepRun<Output>, run: StepRun<Output>['run'], number: number): StepRun<Output> {
   return { ...one, run, fallback: true, options: { ...one.options, attempts: number, onError: 'fail' } }
+}
+
+/** The step as its fallback, for what is recorded of one. */
+export function fallbackOf<Output>(one: StepRun<Output>, number: number): StepRun<Output> {
+  const { onError } = one.options
+  return typeof onError === 'object' && 'fallback' in onError ? asFallback(one, onError.fallback, number) : one
 }
 
 function recordStop<Output>(
@@ -263,6 +275,7 @@ function recordStop<Output>(
     ...after(place),
     ...spent(call),
     ...end,
+    ...(one.fallback ? { kind: 'fallback' as const } : {}),
     ...why,
   })
 }

@@ -2,6 +2,7 @@
 import { NerveError } from '../base/nerve-error.ts'
 import type { ScopeKind } from '../journal/events.ts'
 import type { MapOptions, ScopeOptions } from './definition.ts'
+import { endGroup } from './delivery.ts'
 import type { Execution } from './execution.ts'
 import { here, isLabel, openScope, type Place } from './scope.ts'
 import { handled } from './step.ts'
@@ -52,7 +53,12 @@ export async function race<Output>(
   const recorded = execution.take(place.path, 'scope')
   if (recorded?.type === 'race-decided') {
     execution.seal(place.path)
-    return startBranch(branchPlace(execution, place, recorded.winner), branches[recorded.winner] as Branch<Output>)
+    const won = handled(
+      startBranch(branchPlace(execution, place, recorded.winner), branches[recorded.winner] as Branch<Output>),
+    )
+    await won.catch(() => undefined)
+    await execution.turn(place)
+    return won
   }
   if (recorded === undefined)
     execution.append({ type: 'scope-opened', path: place.path, kind: 'race', size: branches.length, ...after(place) })
@@ -67,9 +73,10 @@ export async function race<Output>(
     ),
   )
   stopOthers(execution, scopes, winner)
-  if (execution.root.scope.stopped === undefined)
-    await execution.commit({ type: 'race-decided', path: place.path, winner, ...after(place) })
+  // Before the commit, which in a replay waits until everything recorded is reached or sealed.
   execution.seal(place.path)
+  if (execution.root.scope.stopped === undefined)
+    await execution.commit({ type: 'race-decided', path: place.path, winner, ...after(place) }, place)
   return runs[winner] as Promise<Output>
 }
 
@@ -83,14 +90,18 @@ async function together<Output>(execution: Execution, place: Place, started: Sta
   const { scopes, runs } = started
   if (execution.state.errorPolicy === 'stop') {
     try {
-      return await Promise.all(runs)
+      const results = await Promise.all(runs)
+      endGroup(place)
+      return results
     } catch (error) {
+      endGroup(place)
       stopOthers(execution, scopes, -1)
       execution.seal(place.path)
       throw error
     }
   }
   const results = await Promise.allSettled(runs)
+  endGroup(place)
   const failed = results.find((result) => result.status === 'rejected')
   if (failed === undefined || execution.state.errorPolicy === 'continue') {
     return results.map((result) => (result.status === 'fulfilled' ? result.value : (undefined as Output)))
@@ -124,7 +135,8 @@ function startBranch<Output>(place: Place, branch: Branch<Output>): Promise<Outp
 }
 
 function branchPlace(execution: Execution, place: Place, name: string | number): Place {
-  return openScope(execution, `${place.path}/${name}/`, place.scope)
+  const { drains } = place.scope
+  return openScope(`${place.path}/${name}/`, { owner: execution, drains, parent: place.scope })
 }
 
 function announce(execution: Execution, place: Place, kind: ScopeKind, size: number): void {

@@ -35,7 +35,7 @@ export interface Subscription {
 type Listener = (heard: Heard) => void
 
 interface Subscriber {
-  readonly run: string | undefined
+  readonly run: ((text: string) => boolean) | undefined
   readonly live: boolean | undefined
   readonly type: ((text: string) => boolean) | undefined
   readonly path: ((text: string) => boolean) | undefined
@@ -51,9 +51,8 @@ export class Bus {
   }
 
   subscribe(wanted: Subscription, listener: Listener): () => void {
-    const run = wanted.run !== undefined && wanted.run.includes('*') ? undefined : wanted.run
     const subscriber: Subscriber = {
-      run,
+      run: matcher(wanted.run),
       live: wanted.live,
       type: matcher(wanted.type),
       path: matcher(wanted.path),
@@ -65,8 +64,13 @@ export class Bus {
     }
   }
 
+  /** True when somebody listens. */
+  get heard(): boolean {
+    return this.#subscribers.length > 0
+  }
+
   publish(entry: Entry): void {
-    if (this.#subscribers.length === 0) return
+    if (!this.heard) return
     this.#deliver({ ...entry.event, run: entry.run, seq: entry.seq, time: entry.time }, false)
   }
 
@@ -79,7 +83,7 @@ export class Bus {
     const { run, type } = heard
     const path = 'path' in heard ? (heard.path ?? '') : ''
     for (const one of this.#subscribers) {
-      if (one.run !== undefined && one.run !== run) continue
+      if (one.run !== undefined && !one.run(run)) continue
       if (one.live !== undefined && one.live !== live) continue
       if (one.type !== undefined && !one.type(type)) continue
       if (one.path !== undefined && !one.path(path)) continue

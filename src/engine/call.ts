@@ -2,48 +2,62 @@
 import type { StepStarted, Usage } from '../journal/events.ts'
 import type { StepCall } from './definition.ts'
 import type { Execution } from './execution.ts'
-import type { Place } from './scope.ts'
+import { checkUsage } from './policy.ts'
+import type { Inside, Place } from './scope.ts'
 
 const SPENDABLE = ['usd', 'tokens', 'calls'] as const
 
 export type StopReason = 'scope' | 'budget' | 'cancel' | 'interrupt' | 'timeout' | 'end'
 
-export class Call implements StepCall {
-  readonly path: string
-  readonly attempt: number
+export interface CallStart {
+  /** 1 for the first attempt. */
+  readonly number: number
+  readonly aside: Usage
+  /** True when an earlier process had begun this attempt. */
+  readonly resumed: boolean
+  readonly fallback: boolean
+}
+
+export class Call implements StepCall, Inside {
+  readonly owner: Execution
   readonly place: Place
   readonly started: number
   ended = false
   /** True when the journal already says that it started. */
   announced = false
-  /** True when an earlier process had begun this attempt. */
-  readonly resumed: boolean
-  readonly #execution: Execution
+  readonly #start: CallStart
   #controller: AbortController | undefined
   #spent: { usd: number; tokens: number; calls: number; window: number } | undefined
-  readonly #fallback: boolean
   #aside: Usage
   #abandon: ((error: unknown) => void) | undefined
   #stopped: { readonly reason: StopReason; readonly error: unknown } | undefined
 
-  constructor(
-    execution: Execution,
-    place: Place,
-    attempt: number,
-    options: { readonly aside: Usage; readonly resumed: boolean; readonly fallback: boolean; readonly now: number },
-  ) {
-    this.#execution = execution
+  constructor(execution: Execution, place: Place, start: CallStart) {
+    this.owner = execution
     this.place = place
-    this.path = place.path
-    this.attempt = attempt
-    this.#aside = options.aside
-    this.resumed = options.resumed
-    this.#fallback = options.fallback
-    this.started = options.now
+    this.#start = start
+    this.#aside = start.aside
+    this.started = execution.clock.now()
+  }
+
+  get path(): string {
+    return this.place.path
+  }
+
+  get inStep(): string {
+    return this.place.path
+  }
+
+  get attempt(): number {
+    return this.#start.number
+  }
+
+  get resumed(): boolean {
+    return this.#start.resumed
   }
 
   get key(): string {
-    return `${this.#execution.run}/${this.path}`
+    return `${this.owner.run}/${this.path}`
   }
 
   get signal(): AbortSignal {
@@ -61,7 +75,7 @@ export class Call implements StepCall {
   }
 
   get emit(): (type: string, data?: unknown) => void {
-    const { bus, run } = this.#execution
+    const { bus, run } = this.owner
     return (type, data) => bus.part({ live: true, run, path: this.path, type, data })
   }
 
@@ -69,7 +83,7 @@ export class Call implements StepCall {
   get startedEvent(): StepStarted {
     const { path, attempt, place } = this
     const after = place.after === undefined ? {} : { after: place.after }
-    return { type: 'step-started', path, attempt, ...after, ...(this.#fallback ? { kind: 'fallback' } : {}) }
+    return { type: 'step-started', path, attempt, ...after, ...(this.#start.fallback ? { kind: 'fallback' } : {}) }
   }
 
   get stopped(): StopReason | undefined {
@@ -89,6 +103,10 @@ export class Call implements StepCall {
     }
   }
 
+  throwIfStopped(): void {
+    if (this.#stopped !== undefined) throw this.#stopped.error
+  }
+
   /** Lets the attempt be given up without waiting for its function. */
   onStop(abandon: (error: unknown) => void): void {
     this.#abandon = abandon
@@ -105,12 +123,13 @@ export class Call implements StepCall {
   /** Gives back what was set aside. Called once, when the outcome is in the journal's queue. */
   end(): void {
     this.ended = true
-    this.#execution.ledger.setAside(this.#aside, -1)
+    this.owner.ledger.setAside(this.#aside, -1)
     this.#aside = {}
   }
 
   #use(usage: Usage): void {
     if (this.ended) return
+    checkUsage(usage, `Step '${this.path}': usage`)
     const spent = (this.#spent ??= { usd: 0, tokens: 0, calls: 0, window: 0 })
     for (const dimension of SPENDABLE) spent[dimension] += usage[dimension] ?? 0
     spent.window = Math.max(spent.window, usage.window ?? 0)
@@ -118,6 +137,7 @@ export class Call implements StepCall {
   }
 
   #reserve(wanted: Usage): void {
+    checkUsage(wanted, `Step '${this.path}': reserve`)
     const spent = this.#spent ?? { usd: 0, tokens: 0, calls: 0 }
     const target = {
       usd: spent.usd + (wanted.usd ?? 0),
@@ -125,9 +145,10 @@ export class Call implements StepCall {
       calls: spent.calls + (wanted.calls ?? 0),
     }
     const more = this.#beyond(target)
-    const shortage = this.#execution.ledger.shortage(more)
+    // What was set aside before the step started needs no room a second time.
+    const shortage = Object.keys(more).length === 0 ? undefined : this.owner.ledger.shortage(more)
     if (shortage !== undefined) {
-      const error = this.#execution.tree.exhaust(shortage, this.path)
+      const error = this.owner.tree.exhaust(shortage, this.path)
       this.stop('budget', error)
       throw error
     }
@@ -145,7 +166,7 @@ export class Call implements StepCall {
 
   #holdAtLeast(target: Usage): void {
     const more = this.#beyond(target)
-    this.#execution.ledger.setAside(more, 1)
+    this.owner.ledger.setAside(more, 1)
     const aside: Record<string, number> = { ...this.#aside }
     for (const [dimension, amount] of Object.entries(more))
       aside[dimension] = (aside[dimension] ?? 0) + (amount as number)

@@ -1,7 +1,7 @@
 /** Child runs: runs of their own, linked to their parent, inside its budget and its cancel. */
 import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
 import type { ChildEnded } from '../journal/events.ts'
-import { statusOf } from '../journal/fold.ts'
+import { statusOf, type RunState } from '../journal/fold.ts'
 import { usageOf } from '../journal/head.ts'
 import type { AnyDefinition, ChildOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
@@ -29,14 +29,17 @@ export async function child(execution: Execution, children: ChildStarter, start:
   }
   const place = execution.enter(options.label ?? (isLabel(definition.name) ? definition.name : 'child'))
   const recorded = execution.take(place.path, 'child')
-  if (recorded?.type === 'child-ended') return outcome(execution, recorded)
+  if (recorded?.type === 'child-ended') {
+    await execution.turn(place)
+    return outcome(execution, recorded)
+  }
   const started =
     recorded?.type === 'child-started'
-      ? await children.load(execution, place, recorded.run, definition)
+      ? await children.load(execution, place, recorded.child, definition)
       : await startNew(execution, children, place, start)
   await children.finished(started)
-  const ended = endOf(started, place)
-  const recordedEnd = execution.commit(ended)
+  const ended = endOf(started.state, place)
+  const recordedEnd = execution.commit(ended, place)
   // What the child spent is in its parent's state from here on.
   started.ledger.close()
   await recordedEnd
@@ -71,8 +74,8 @@ function checkDepth(execution: Execution): void {
   }
 }
 
-function endOf(started: Execution, place: Place): ChildEnded {
-  const { state } = started
+/** How a child ended, as its parent's journal says it. */
+export function endOf(state: RunState, place: Pick<Place, 'path' | 'after'>): ChildEnded {
   const status = statusOf(state)
   const error: ErrorData | undefined =
     state.error ??
@@ -82,7 +85,7 @@ function endOf(started: Execution, place: Place): ChildEnded {
   return {
     type: 'child-ended',
     path: place.path,
-    run: state.run,
+    child: state.run,
     status: status as ChildEnded['status'],
     usage: usageOf(state),
     ...after(place),

@@ -3,7 +3,7 @@
  * posted to the process that does, or done on the stored run when nobody drives it. It is acknowledged when what it
  * caused is committed.
  */
-import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
+import { NerveError, errorData, errorFrom, isNerveError, type ErrorData } from '../base/nerve-error.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Actor, Budget, QuestionAsked } from '../journal/events.ts'
 import type { AnyDefinition } from './definition.ts'
@@ -40,7 +40,7 @@ export async function command(engine: Engine, id: string, wanted: RunCommand): P
     if (here !== undefined) return performHere(engine, { root, run }, wanted)
     const owner = found.owner?.host
     if (owner !== undefined && owner !== engine.ownership.host && (await engine.ownership.living()).has(owner)) {
-      const reply = await post(engine, { root, run }, wanted, owner)
+      const reply = await post(engine, { root, run }, wanted)
       if (reply !== undefined) return readReply(reply)
       continue
     }
@@ -52,10 +52,14 @@ export async function command(engine: Engine, id: string, wanted: RunCommand): P
 export async function performPosted(engine: Engine): Promise<void> {
   for (const posted of await engine.store.commands(engine.ownership.host)) {
     // A run that was parked meanwhile belongs to nobody: whoever posted this sees that and takes it.
-    if (engine.live(posted.root) === undefined) continue
+    const tree = engine.live(posted.root)
+    if (tree === undefined) continue
     try {
+      if ((await engine.store.result(posted.id)) !== undefined) continue
       await performHere(engine, posted, JSON.parse(posted.body) as RunCommand)
     } catch (error) {
+      // A run that was lost is not this process's to speak for.
+      if (tree.lost !== undefined || isNerveError(error, 'host-closed')) continue
       await engine.store.settle(posted.id, JSON.stringify({ error: errorData(error) }))
     }
   }
@@ -76,7 +80,19 @@ async function performHere(engine: Engine, target: Target, wanted: RunCommand): 
   if (execution.replayEnd !== undefined) {
     await Promise.race([execution.replayEnd, engine.watchers.end(root).catch(throwOn)])
   }
-  return perform(engine, execution, wanted, target.id)
+  if (execution.closed?.code === 'diverged') throw execution.closed
+  // It may have been parked while it was waited for: then it is taken again.
+  if (execution.closed !== undefined && execution.state.end === undefined && tree.lost === undefined)
+    return performHere(engine, target, wanted)
+  return performOrFail(engine, execution, () => perform(engine, execution, wanted, target.id))
+}
+
+/** What a command wrote may be refused by the store: then it was not done, and whoever asked for it hears so. */
+function performOrFail(engine: Engine, execution: Execution, work: () => Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const forget = engine.watchers.onFailure(execution.run, reject)
+    work().then(resolve, reject).finally(forget)
+  })
 }
 
 /** A child is opened by its parent's code; after loading a tree that takes a moment. */
@@ -99,10 +115,13 @@ async function performStored(engine: Engine, root: string, run: string, wanted: 
   switch (wanted.verb) {
     case 'pause':
     case 'cancel':
-      return withoutCode(engine, root, run, wanted)
+      return engine.alone(root, () => withoutCode(engine, root, run, wanted))
     case 'resume':
-      await withoutCode(engine, root, run, wanted)
-      await engine.take(root)
+      await engine.alone(root, () => withoutCode(engine, root, run, wanted))
+      await engine.take(root).catch(async (error: unknown) => {
+        await engine.store.release(root, engine.ownership.host)
+        throw error
+      })
       return undefined
     default:
       await engine.take(root)
@@ -119,14 +138,15 @@ const NO_CODE: AnyDefinition = {
   },
 }
 
-async function withoutCode(engine: Engine, root: string, run: string, wanted: RunCommand): Promise<void> {
+async function withoutCode(engine: Engine, root: string, run: string, wanted: RunCommand): Promise<unknown> {
+  if (engine.live(root) !== undefined) return performHere(engine, { root, run }, wanted)
   const tree = await engine.open(root, NO_CODE)
   try {
     for (const { head } of (await engine.store.heads({ root })).toReversed()) {
       if (head.run !== root && head.ended === undefined) await engine.openChild(tree, head.run, NO_CODE)
     }
     const execution = tree.executions.get(run)
-    if (execution === undefined) return
+    if (execution === undefined) return undefined
     if (wanted.verb === 'cancel') {
       const below = [...tree.executions.values()]
         .toReversed()
@@ -134,11 +154,13 @@ async function withoutCode(engine: Engine, root: string, run: string, wanted: Ru
       tree.cancelRun(execution, actorOf(wanted))
       for (const one of below) tree.cancelled(one)
       await engine.committer.drained()
+      if (tree.lost !== undefined) throw tree.lost
     } else {
       await perform(engine, execution, wanted)
     }
+    return undefined
   } finally {
-    await engine.letGo(tree)
+    await engine.letGo(tree, wanted.verb === 'resume')
   }
 }
 
@@ -147,8 +169,20 @@ function isBelow(execution: Execution, above: Execution): boolean {
   return false
 }
 
-/** Performs a command on a run that this process holds. */
-async function perform(engine: Engine, execution: Execution, wanted: RunCommand, posted?: number): Promise<unknown> {
+/** Performs a command on a run that this process holds. Whoever asked hears when it is committed, or that it is not. */
+function perform(engine: Engine, execution: Execution, wanted: RunCommand, posted?: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const forget = engine.watchers.onFailure(execution.run, reject)
+    act(engine, execution, wanted, posted)
+      .then(
+        (done) => (execution.tree.lost === undefined ? resolve(done) : reject(execution.tree.lost)),
+        (error: unknown) => reject(error as Error),
+      )
+      .finally(forget)
+  })
+}
+
+async function act(engine: Engine, execution: Execution, wanted: RunCommand, posted?: number): Promise<unknown> {
   const { tree } = execution
   const actor = actorOf(wanted)
   const acknowledge = (): void => {
@@ -228,6 +262,8 @@ function findQuestion(execution: Execution, id: string) {
 /** Why a question cannot be answered: it was, by whom, or it is not there. */
 async function notOpen(engine: Engine, run: string, id: string): Promise<NerveError> {
   let asked: QuestionAsked | undefined
+  // An answer that was given a moment ago may still be on its way to the store.
+  await engine.committer.drained()
   for (const { event } of await readEntries(engine.store, run)) {
     if (event.type === 'question-asked' && event.id === id) asked = event
     if (event.type === 'question-answered' && event.id === id) {
@@ -256,25 +292,20 @@ async function post(
   engine: Engine,
   to: { readonly root: string; readonly run: string },
   wanted: RunCommand,
-  owner: string,
 ): Promise<string | undefined> {
   const id = await engine.store.post({ ...to, body: JSON.stringify(wanted) })
+  failpoint('post-after')
   for (let round = 1; ; round += 1) {
     const result = await engine.store.result(id)
     if (result !== undefined) return result
-    if (round % 10 === 0 && !(await isOwnedBy(engine, to.root, owner))) {
-      // A reply in the last moment counts; otherwise nobody is left who could perform it.
-      const last = await engine.store.result(id)
-      if (last === undefined) await engine.store.settle(id, '{"withdrawn":true}')
-      return last
+    if (round % 10 === 0) {
+      const now = (await engine.store.find(to.root))?.owner?.host
+      // Whoever has the run now finds the command; only when nobody has it is it taken back.
+      const gone = now === undefined || !(await engine.ownership.living()).has(now)
+      if (gone && (await engine.store.withdraw(id, now))) return undefined
     }
     await new Promise((resolve) => setTimeout(resolve, RESULT_POLL_MS))
   }
-}
-
-async function isOwnedBy(engine: Engine, root: string, owner: string): Promise<boolean> {
-  const found = await engine.store.find(root)
-  return found?.owner?.host === owner && (await engine.ownership.living()).has(owner)
 }
 
 function readReply(reply: string): undefined {

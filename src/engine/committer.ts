@@ -8,18 +8,23 @@
  *  3. When the store refuses, every waiter of the refused run hears of it, and that run appends nothing more.
  */
 import { failpoint } from '../base/failpoint.ts'
+import { microtask } from '../base/microtask.ts'
 import { NerveError } from '../base/nerve-error.ts'
-import type { Durability, Entry } from '../journal/events.ts'
-import type { Append, JournalStore } from '../journal/port.ts'
+import type { Durability, JournalEvent } from '../journal/events.ts'
+import type { Append, AppendResult, JournalStore } from '../journal/port.ts'
 import type { Bus } from './bus.ts'
+import type { Turn } from './delivery.ts'
 
 /** What a run hands over at a flush. */
 export interface Handover {
   readonly append: Append
   readonly durability: Durability
-  readonly entries: readonly Entry[]
-  /** Called in order after the commit. */
-  readonly delivered: readonly (() => void)[]
+  /** What the rows say, for those who listen. */
+  readonly events: readonly JournalEvent[]
+  /** What the commit makes known, in order. */
+  readonly turns: readonly Turn[]
+  /** What belongs together is kept or refused together: a child is created in the commit in which its parent says so. */
+  readonly group: object
 }
 
 /** For how long commits may follow each other without letting timers, files and sockets have their turn. */
@@ -30,6 +35,8 @@ export interface Source {
   /** Commits to this run are slow, so they wait for whatever else this turn of the event loop brings. */
   readonly patient: boolean
   handover(): Handover | undefined
+  /** What the run waits for has been committed. */
+  delivered(turns: readonly Turn[]): void
   /** The run may append no more: it lost its owner or its store. */
   refused(error: NerveError): void
   /** Called when a tick has passed and the run handed nothing over. */
@@ -42,9 +49,7 @@ export class Committer {
   #dirty = new Set<Source>()
   #armed = false
   #yielded = 0
-  #flushing: Promise<void> | undefined
-  /** Counts the ticks in which durable calls were made: a tick ends when the code has nothing more to do by itself. */
-  tick = 0
+  #writing: Promise<void> | undefined
 
   constructor(store: JournalStore, bus: Bus) {
     this.#store = store
@@ -57,14 +62,19 @@ export class Committer {
     if (this.#armed) return
     this.#armed = true
     if (source.patient || performance.now() - this.#yielded > YIELD_MS) setImmediate(this.#onTurn)
-    else process.nextTick(this.#onTick)
+    else microtask(this.#afterMicrotasks)
   }
 
   /** Resolves when everything appended so far has been committed or refused. */
   async drained(): Promise<void> {
-    while (this.#armed || this.#flushing !== undefined) {
-      await (this.#flushing ?? new Promise((resolve) => setImmediate(resolve)))
+    while (this.#armed || this.#writing !== undefined) {
+      await (this.#writing ?? new Promise((resolve) => setImmediate(resolve)))
     }
+  }
+
+  /** From a microtask, the next tick comes after all other microtasks; from a tick it would come before them. */
+  readonly #afterMicrotasks = (): void => {
+    process.nextTick(this.#onTick)
   }
 
   readonly #onTurn = (): void => {
@@ -74,58 +84,89 @@ export class Committer {
 
   readonly #onTick = (): void => {
     this.#armed = false
-    if (this.#flushing !== undefined) return
-    this.#flushing = this.#flush().finally(() => {
-      this.#flushing = undefined
-      if (this.#dirty.size > 0 && !this.#armed) {
-        this.#armed = true
-        setImmediate(this.#onTurn)
-      }
-    })
+    // What comes while a slow store writes waits for it, so that commits keep their order.
+    if (this.#writing !== undefined) return
+    const batch = this.#collect()
+    if (batch.length === 0) return
+    failpoint('commit-before')
+    const results = this.#append(batch)
+    if (results instanceof Promise) this.#writing = this.#finishLater(batch, results)
+    else this.#finish(batch, results)
   }
 
-  async #flush(): Promise<void> {
+  #collect(): Ready[] {
     const sources = this.#dirty
     this.#dirty = new Set()
-    const batch: { readonly source: Source; readonly handover: Handover }[] = []
+    const batch: Ready[] = []
     for (const source of sources) {
       const handover = source.handover()
       if (handover === undefined) source.rested()
       else batch.push({ source, handover })
     }
-    if (batch.length === 0) return
-    failpoint('commit-before')
-    const refusals = await this.#write(batch.map((one) => one.handover))
+    return batch
+  }
+
+  #append(batch: readonly Ready[]): readonly AppendResult[] | Promise<readonly AppendResult[]> {
+    const durability = batch.some((one) => one.handover.durability === 'power') ? 'power' : 'process'
+    return this.#store.append(
+      batch.map((one) => one.handover.append),
+      durability,
+    )
+  }
+
+  #finish(batch: readonly Ready[], results: readonly AppendResult[]): void {
     failpoint('commit-after')
     for (const [index, { source, handover }] of batch.entries()) {
-      const refusal = refusals[index]
-      if (refusal === undefined) this.#deliver(handover)
-      else source.refused(refusal)
+      if (results[index] === 'ok') this.#deliver(source, handover)
+      else source.refused(lost(handover.append.run))
     }
   }
 
-  #deliver(handover: Handover): void {
-    for (const entry of handover.entries) this.#bus.publish(entry)
-    failpoint('deliver-before')
-    for (const deliver of handover.delivered) deliver()
-  }
-
-  /** One commit for all; when it fails with several runs in it, one each, so that one run cannot fail another. */
-  async #write(handovers: readonly Handover[]): Promise<(NerveError | undefined)[]> {
-    const durability = handovers.some((one) => one.durability === 'power') ? 'power' : 'process'
+  async #finishLater(batch: readonly Ready[], results: Promise<readonly AppendResult[]>): Promise<void> {
     try {
-      const results = await this.#store.append(
-        handovers.map((one) => one.append),
-        durability,
+      await results.then(
+        (kept) => this.#finish(batch, kept),
+        (error: unknown) => this.#refuse(batch, error),
       )
-      return results.map((result, index) => (result === 'ok' ? undefined : lost(handovers[index]?.append.run ?? '')))
-    } catch (error) {
-      if (handovers.length === 1) return [asNerveError(error)]
-      const each: (NerveError | undefined)[] = []
-      for (const one of handovers) each.push(...(await this.#write([one])))
-      return each
+    } finally {
+      this.#writing = undefined
+      if (this.#dirty.size > 0 && !this.#armed) {
+        this.#armed = true
+        setImmediate(this.#onTurn)
+      }
     }
   }
+
+  /** A commit of several trees that failed is tried for each alone, so that one tree cannot fail another. */
+  async #refuse(batch: readonly Ready[], error: unknown): Promise<void> {
+    const groups = new Set(batch.map((one) => one.handover.group))
+    for (const group of groups) {
+      const together = batch.filter((one) => one.handover.group === group)
+      const refused = (alone: unknown): void => {
+        for (const one of together) one.source.refused(asNerveError(alone))
+      }
+      if (groups.size === 1) refused(error)
+      else await Promise.resolve(this.#append(together)).then((kept) => this.#finish(together, kept), refused)
+    }
+  }
+
+  #deliver(source: Source, handover: Handover): void {
+    if (this.#bus.heard) this.#publish(handover)
+    failpoint('deliver-before')
+    if (handover.turns.length > 0) source.delivered(handover.turns)
+  }
+
+  #publish({ append, events }: Handover): void {
+    for (const [index, event] of events.entries()) {
+      const row = append.rows[index]
+      if (row !== undefined) this.#bus.publish({ run: append.run, seq: row.seq, time: row.time, event })
+    }
+  }
+}
+
+interface Ready {
+  readonly source: Source
+  readonly handover: Handover
 }
 
 function lost(run: string): NerveError {

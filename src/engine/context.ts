@@ -66,6 +66,7 @@ function gateOptions(options: AskOptions): AskOptions<string, unknown> {
 /** A value that must be the same on every replay. Committed before anything that can depend on it. */
 function value<Value>(execution: Execution, label: string, make: () => Value): Value {
   const place = execution.enter(label)
+  place.delivered = true
   const recorded = execution.take(place.path, 'value')
   if (recorded?.type === 'value-recorded') return recorded.value as Value
   const made = make()
@@ -75,6 +76,7 @@ function value<Value>(execution: Execution, label: string, make: () => Value): V
 
 function emit(execution: Execution, name: string, data: unknown): void {
   const place = execution.enter('emit')
+  place.delivered = true
   if (execution.take(place.path, 'emit') !== undefined) return
   execution.append({
     type: 'emitted',
@@ -88,28 +90,37 @@ function emit(execution: Execution, name: string, data: unknown): void {
 async function checkpoint(execution: Execution, name: string, data: unknown): Promise<void> {
   if (typeof name !== 'string' || name === '') throw new NerveError('bad-option', 'A checkpoint needs a name.')
   const place = execution.enter(`checkpoint-${name}`)
-  if (execution.take(place.path, 'checkpoint') !== undefined) return
-  await execution.commit({
-    type: 'checkpoint-recorded',
-    path: place.path,
-    name,
-    ...after(place),
-    ...(data === undefined ? {} : { data }),
-  })
+  if (execution.take(place.path, 'checkpoint') !== undefined) return execution.turn(place)
+  await execution.commit(
+    {
+      type: 'checkpoint-recorded',
+      path: place.path,
+      name,
+      ...after(place),
+      ...(data === undefined ? {} : { data }),
+    },
+    place,
+  )
 }
 
 async function messages(execution: Execution): Promise<unknown[]> {
   const place = execution.enter('messages')
   const recorded = execution.take(place.path, 'messages')
-  if (recorded?.type === 'messages-taken') return recorded.value as unknown[]
+  if (recorded?.type === 'messages-taken') {
+    await execution.turn(place)
+    return recorded.value as unknown[]
+  }
   const found = execution.state.signals.filter((signal) => signal.name === 'message')
   const texts = found.map((signal) => signal.value)
-  await execution.commit({
-    type: 'messages-taken',
-    path: place.path,
-    signals: found.map((signal) => signal.seq),
-    value: texts,
-    ...after(place),
-  })
+  await execution.commit(
+    {
+      type: 'messages-taken',
+      path: place.path,
+      signals: found.map((signal) => signal.seq),
+      value: texts,
+      ...after(place),
+    },
+    place,
+  )
   return texts
 }

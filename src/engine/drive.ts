@@ -6,6 +6,7 @@ import type { ChildStarter } from './child.ts'
 import { createContext } from './context.ts'
 import type { Execution } from './execution.ts'
 import { here } from './scope.ts'
+import { isRetrying } from './tree.ts'
 
 export function drive(execution: Execution, children: ChildStarter): void {
   const { definition, state } = execution
@@ -21,7 +22,7 @@ export function drive(execution: Execution, children: ChildStarter): void {
 }
 
 async function complete(execution: Execution, output: unknown): Promise<void> {
-  if (!(await settle(execution))) return
+  if (!(await settle(execution, true))) return
   const schema = execution.definition.options.output
   try {
     const value: unknown =
@@ -39,7 +40,7 @@ async function complete(execution: Execution, output: unknown): Promise<void> {
 }
 
 async function fail(execution: Execution, thrown: unknown): Promise<void> {
-  if (!(await settle(execution))) return
+  if (!(await settle(execution, false))) return
   const path = execution.tree.blamed(thrown)
   const error = errorData(thrown)
   const told = path === undefined ? error : { ...error, data: { ...error.data, step: path } }
@@ -47,11 +48,13 @@ async function fail(execution: Execution, thrown: unknown): Promise<void> {
   execution.append({ type: 'run-failed', error: told }, () => execution.tree.ended(execution))
 }
 
-/** Waits until what was returned or thrown may count. False when the run is over already, or was cancelled. */
-async function settle(execution: Execution): Promise<boolean> {
+/** Waits until what was returned (then patiently) or thrown may count. False when the run is over already, or was cancelled. */
+async function settle(execution: Execution, patient: boolean): Promise<boolean> {
   const { tree } = execution
   tree.settledRuns.add(execution.run)
   if (execution.replayEnd !== undefined) await execution.replayEnd
+  // Steps that the code started and did not wait for may end by themselves; nothing that began is lost silently.
+  while (patient && isWorking(execution)) await execution.nextTick()
   if (execution.closed !== undefined) return false
   for (const call of execution.calls) call.stop('end', execution.root.scope.stopped)
   for (const wait of [...execution.waits.values()]) wait.withdraw(execution.root.scope.stopped)
@@ -59,4 +62,9 @@ async function settle(execution: Execution): Promise<boolean> {
   if (!execution.state.cancelRequested) return true
   tree.cancelled(execution)
   return false
+}
+
+function isWorking(execution: Execution): boolean {
+  if (execution.closed !== undefined || execution.state.cancelRequested) return false
+  return execution.calls.size > 0 || isRetrying(execution)
 }

@@ -14,7 +14,8 @@ import { NerveError } from '../base/nerve-error.ts'
 import type { Durability, Entry, ResumePlan, RunCreated } from '../journal/events.ts'
 import { emptyState, foldAll, statusOf, type RunState } from '../journal/fold.ts'
 import { outcomesOf } from '../journal/outcomes.ts'
-import type { JournalStore, RunHead } from '../journal/port.ts'
+import type { JournalStore, Owner, RunHead } from '../journal/port.ts'
+import { cancelLoaded, endAbandoned } from './abandoned.ts'
 import { Bus } from './bus.ts'
 import type { ChildStart, ChildStarter } from './child.ts'
 import { Committer } from './committer.ts'
@@ -23,10 +24,11 @@ import { drive } from './drive.ts'
 import { Execution } from './execution.ts'
 import { Ownership } from './ownership.ts'
 import { Residents } from './residents.ts'
-import type { Place } from './scope.ts'
+import { isStopped, type Place } from './scope.ts'
 import { checkBudget, checkInput, createdEvent, type StartOptions } from './start.ts'
 import { Tree, type TreeEvents } from './tree.ts'
-import { divergence, parked, runEnded } from './troubles.ts'
+import { Turns } from './turns.ts'
+import { PARKED, definitionMissing, divergence, ownedElsewhere, runEnded } from './troubles.ts'
 import { Watchers } from './watchers.ts'
 import { readEntries } from './reader.ts'
 
@@ -51,11 +53,13 @@ export class Engine implements TreeEvents, ChildStarter {
   readonly #options: EngineOptions
   readonly #live = new Map<string, Tree>()
   readonly #loading = new Map<string, Promise<Tree>>()
-  readonly #parking = new Map<string, Promise<void>>()
+  readonly #turns = new Turns()
   readonly #residents: Residents
   #closed = false
   /** Called when a parked run may have to be woken at a time. */
   onParked: () => void = () => undefined
+  /** Called when a run was taken: commands may have been posted to it before. */
+  onTaken: () => void = () => undefined
 
   constructor(options: EngineOptions) {
     this.#options = options
@@ -124,7 +128,7 @@ export class Engine implements TreeEvents, ChildStarter {
     tree.add(execution)
     const after = place.after === undefined ? {} : { after: place.after }
     // Appended in one tick, so in one commit: there is never a child without its parent's word of it.
-    parent.append({ type: 'child-started', path: place.path, run, definition: definition.name, ...after })
+    parent.append({ type: 'child-started', path: place.path, child: run, definition: definition.name, ...after })
     await execution.commit(created)
     drive(execution, this)
     return execution
@@ -132,22 +136,20 @@ export class Engine implements TreeEvents, ChildStarter {
 
   async load(parent: Execution, place: Place, run: string, definition: AnyDefinition): Promise<Execution> {
     const { tree } = parent
-    const entries = await readEntries(this.store, run)
-    const state = foldAll(run, entries)
-    const outcomes = outcomesOf(entries)
-    const execution = this.#execution(tree, {
-      definition,
-      state,
-      outcomes,
-      parent,
-      place,
-      durability: state.durability,
-      fresh: false,
-    })
-    if (state.end !== undefined) return execution
+    const { state, entries } = await this.stored(run)
+    const { durability } = state
+    const given = { definition, state, parent, place, durability, fresh: false }
+    // What has ended is not replayed: its end is all that its parent wants.
+    if (state.end !== undefined) return this.#execution(tree, given)
+    const execution = this.#execution(tree, { ...given, outcomes: outcomesOf(entries) })
     tree.add(execution)
-    drive(execution, this)
+    if (state.cancelRequested || isStopped(place.scope)) await cancelLoaded(this, execution)
+    else drive(execution, this)
     return execution
+  }
+
+  abandoned(execution: Execution, path: string, child: string): void {
+    endAbandoned(this, execution, path, child).catch(this.#options.onProblem)
   }
 
   async finished(execution: Execution): Promise<void> {
@@ -166,8 +168,10 @@ export class Engine implements TreeEvents, ChildStarter {
     return this.#live.get(root)
   }
 
-  get liveTrees(): Iterable<Tree> {
-    return this.#live.values()
+  /** True when some living process drives this run tree. */
+  isDriven(root: string, owner: Owner | undefined, living: ReadonlySet<string>): boolean {
+    if (owner === undefined || !living.has(owner.host)) return false
+    return owner.host !== this.ownership.host || this.#live.has(root)
   }
 
   /** Takes a recorded run and drives it on. Used for recovery, answers to parked runs and timers alike. */
@@ -191,6 +195,12 @@ export class Engine implements TreeEvents, ChildStarter {
     return { state: foldAll(run, entries), entries }
   }
 
+  /** For work on a stored run: one at a time, and never while the run is being taken, which would fence one of them. */
+  async alone<Value>(root: string, work: () => Promise<Value>): Promise<Value> {
+    while (this.#loading.has(root)) await this.#loading.get(root)?.catch(() => undefined)
+    return this.#turns.take(root, work)
+  }
+
   /** Claims a stored run to write to it without driving it. Whoever calls this must call `letGo`. */
   async open(root: string, definition: AnyDefinition): Promise<Tree> {
     const tree = new Tree(root, await this.#claim(root), this)
@@ -208,10 +218,13 @@ export class Engine implements TreeEvents, ChildStarter {
     return execution
   }
 
-  async letGo(tree: Tree): Promise<void> {
+  /** `keep` is for whoever takes the run next: if this process died in between, nobody would know of its work. */
+  async letGo(tree: Tree, keep = false): Promise<void> {
     await this.committer.drained()
-    tree.close(parked(tree.root))
+    tree.close(PARKED)
+    if (keep) return failpoint('release-after')
     await this.store.release(tree.root, this.ownership.host)
+    failpoint('release-after')
     this.onParked()
   }
 
@@ -221,10 +234,9 @@ export class Engine implements TreeEvents, ChildStarter {
     failpoint('park-before')
     this.#live.delete(tree.root)
     this.#residents.remove(tree)
-    tree.close(parked(tree.root))
-    const released = this.store.release(tree.root, this.ownership.host)
-    this.#parking.set(tree.root, released)
-    await released.finally(() => this.#parking.delete(tree.root))
+    tree.close(PARKED)
+    await this.#turns.take(tree.root, () => this.store.release(tree.root, this.ownership.host))
+    failpoint('release-after')
     this.onParked()
   }
 
@@ -236,7 +248,8 @@ export class Engine implements TreeEvents, ChildStarter {
     const error = new NerveError('host-closed', 'The host was closed. The run goes on when a host takes it up again.')
     for (const tree of this.#live.values()) {
       tree.close(error)
-      await this.store.release(tree.root, this.ownership.host)
+      // A run with work left stays this host's, who is known to be gone: a run that only waits would not be taken up.
+      if (tree.idle) await this.store.release(tree.root, this.ownership.host)
     }
     this.#live.clear()
     this.watchers.close(error)
@@ -256,9 +269,12 @@ export class Engine implements TreeEvents, ChildStarter {
   }
 
   lost(tree: Tree, error: NerveError): void {
-    this.#live.delete(tree.root)
+    if (this.#live.get(tree.root) === tree) this.#live.delete(tree.root)
     this.#residents.remove(tree)
     for (const run of tree.executions.keys()) this.watchers.failed(run, error)
+    if (error.code === 'ownership-lost') return
+    // The store failed. If it still takes this, others can take the run up before this process ends.
+    this.store.release(tree.root, this.ownership.host).catch(() => undefined)
   }
 
   diverged(tree: Tree, execution: Execution, plan: ResumePlan): void {
@@ -275,11 +291,11 @@ export class Engine implements TreeEvents, ChildStarter {
       this.watchers.failed(tree.root, error)
       this.watchers.failed(state.run, error)
     }
-    paused().catch(this.#options.onProblem)
+    this.#turns.take(tree.root, paused).catch(this.#options.onProblem)
   }
 
   async #take(root: string): Promise<Tree> {
-    await this.#parking.get(root)
+    await this.#turns.free(root)
     failpoint('recover-before')
     const found = await this.store.find(root)
     if (found === undefined || found.head.run !== root) throw new NerveError('not-found', `There is no run ${root}.`)
@@ -288,7 +304,9 @@ export class Engine implements TreeEvents, ChildStarter {
     const tree = new Tree(root, await this.#claim(root), this)
     failpoint('claim-after')
     try {
-      return await this.#takeUp(tree, definition)
+      const taken = await this.#takeUp(tree, definition)
+      this.onTaken()
+      return taken
     } catch (error) {
       this.#live.delete(root)
       await this.store.release(root, this.ownership.host)
@@ -321,24 +339,13 @@ export class Engine implements TreeEvents, ChildStarter {
   async #definition(state: Pick<RunHead, 'run' | 'definition' | 'source'>): Promise<AnyDefinition> {
     const found = await this.#options.resolve(state.definition, state.source)
     if (found !== undefined) return found
-    const where =
-      state.source === undefined
-        ? 'Give it to createHost({ definitions: [...] })'
-        : `Its file was ${state.source}; put it back`
-    throw new NerveError(
-      'definition-missing',
-      `Run ${state.run} needs the definition '${state.definition}', which is not here. ${where}, then resume the run.`,
-    )
+    throw definitionMissing(state)
   }
 
   async #claim(root: string): Promise<number> {
     const epoch = await this.ownership.claim(root)
     if (epoch !== undefined) return epoch
-    throw new NerveError(
-      'owned-elsewhere',
-      `Run ${root} is being driven by another process. Watch it with: nerve events ${root} --follow`,
-      { retry: 'later' },
-    )
+    throw ownedElsewhere(root)
   }
 
   #created(tree: Tree, execution: Execution, created: RunCreated, more: readonly Entry[]): Promise<void> {
@@ -355,7 +362,7 @@ export class Engine implements TreeEvents, ChildStarter {
       } catch (error) {
         forget()
         this.#live.delete(tree.root)
-        tree.close(parked(tree.root))
+        tree.close(PARKED)
         reject(error)
       }
     })

@@ -9,10 +9,11 @@
  *  3. After `close`, nothing is appended.
  */
 import type { Clock } from '../base/clock.ts'
+import { failpoint } from '../base/failpoint.ts'
 import type { NerveError } from '../base/nerve-error.ts'
 import { encodeEvent, type Row } from '../journal/codec.ts'
-import type { Durability, Entry, JournalEvent, ResumePlan } from '../journal/events.ts'
-import { fold, type RunState } from '../journal/fold.ts'
+import type { Durability, JournalEvent, ResumePlan, RunStatus } from '../journal/events.ts'
+import { fold, statusOf, type RunState } from '../journal/fold.ts'
 import { headOf } from '../journal/head.ts'
 import { callKind, isBeside, type CallKind, type Outcomes, type PlacedEvent } from '../journal/outcomes.ts'
 import type { Append } from '../journal/port.ts'
@@ -20,14 +21,18 @@ import type { Bus } from './bus.ts'
 import type { Call } from './call.ts'
 import type { Committer, Handover, Source } from './committer.ts'
 import type { AnyDefinition } from './definition.ts'
+import { Delivery, type Turn } from './delivery.ts'
+import { Drains } from './drain.ts'
 import { Ledger } from './ledger.ts'
 import { enter, openScope, type Place, type Scope } from './scope.ts'
+import { sweep } from './sweep.ts'
 import type { Tree } from './tree.ts'
 import type { OpenWait } from './waits.ts'
 
 /** How long a resting replay may stay short of what is recorded before it counts as diverged. */
 const REPLAY_GRACE_MS = 1_000
 const REPLAY_LOOK_MS = 20
+const NOT_ACTIVE = {}
 
 export interface ExecutionOptions {
   readonly tree: Tree
@@ -84,12 +89,17 @@ export class Execution implements Source {
   #released: Promise<void> | undefined
   #release: (() => void) | undefined
   #rows: Row[] = []
-  #entries: Entry[] = []
-  #delivered: (() => void)[] = []
+  #events: JournalEvent[] = []
+  #turns: Turn[] = []
+  readonly #delivery: Delivery
   #starting: Call[] = []
   #settled: { readonly command: number; readonly result: string }[] = []
+  readonly #ticked: (() => void)[] = []
+  #handed = false
   #headVersion = 0
   #headIdle = false
+  #headStatus: RunStatus | undefined
+  #headDelayed = false
   #closed: NerveError | undefined
   #activeMark = 0
 
@@ -109,7 +119,9 @@ export class Execution implements Source {
     this.#create = options.fresh
     this.#headVersion = options.state.headVersion
     this.ledger = new Ledger(options.state, options.parent?.ledger)
-    this.root = openScope(this, '', undefined)
+    const drains = new Drains()
+    this.#delivery = new Delivery(drains)
+    this.root = openScope('', { owner: this, drains, parent: undefined })
     if (options.outcomes !== undefined) this.#startReplay(options.outcomes)
   }
 
@@ -135,21 +147,39 @@ export class Execution implements Source {
     return enter(this.root, label)
   }
 
-  /** Appends an event; `delivered` is called once it is durable. Throws when its value cannot be kept. */
-  append(event: JournalEvent, delivered?: () => void): void {
+  /**
+   * Appends an event; `deliver` is called once it is durable, and for the result of a call at `place` when its turn has
+   * come. Throws when its value cannot be kept.
+   */
+  append(event: JournalEvent, deliver?: () => void, place?: Place): void {
     if (this.#closed !== undefined) throw this.#closed
     const seq = this.state.seq + 1
     const time = this.clock.now()
     this.#rows.push(encodeEvent(event, seq, time))
     fold(this.state, seq, time, event)
-    this.#entries.push({ run: this.run, seq, time, event })
-    if (delivered !== undefined) this.#delivered.push(delivered)
+    this.#events.push(event)
+    if (deliver !== undefined) this.#turns.push({ seq, place, deliver })
+    this.tree.idle = false
     this.committer.arm(this)
   }
 
-  /** Appends and resolves when it is durable. */
-  commit(event: JournalEvent): Promise<void> {
-    return new Promise((resolve) => this.append(event, resolve))
+  /** Appends and resolves when it is durable, and for the result of a call at `place` when its turn has come. */
+  commit(event: JournalEvent, place?: Place): Promise<void> {
+    return new Promise((resolve) => this.append(event, resolve, place))
+  }
+
+  /** Hands out a recorded result when its turn has come. */
+  replayed(place: Place, deliver: () => void, path = place.path): void {
+    this.#delivery.replay({ seq: this.#replay?.outcomes.seqs.get(path) ?? 0, place, deliver })
+  }
+
+  /** Resolves when the turn of a recorded result has come. */
+  turn(place: Place, path = place.path): Promise<void> {
+    return new Promise((resolve) => this.replayed(place, resolve, path))
+  }
+
+  delivered(turns: readonly Turn[]): void {
+    this.#delivery.commit(turns)
   }
 
   /** Answers a command of another process in the same commit as what was appended for it. */
@@ -205,7 +235,7 @@ export class Execution implements Source {
     this.calls.delete(call)
     call.end()
     this.tree.rested(this)
-    return active > 0 ? { active } : {}
+    return active > 0 ? { active } : NOT_ACTIVE
   }
 
   /** Milliseconds worked since the last event that said so. */
@@ -213,25 +243,44 @@ export class Execution implements Source {
     return this.calls.size === 0 ? 0 : this.clock.now() - this.#activeMark
   }
 
+  /** Resolves after the next tick in which something happened in this run. */
+  nextTick(): Promise<void> {
+    return new Promise((resolve) => this.#ticked.push(resolve))
+  }
+
+  /** True while something waits to be committed, or whoever waits for it has not been told yet. */
+  get pending(): boolean {
+    return this.#rows.length > 0 || this.#handed || this.#delivery.waiting
+  }
+
   handover(): Handover | undefined {
+    if (this.#ticked.length > 0) for (const resolve of this.#ticked.splice(0)) resolve()
+    this.#handed = false
     if (this.#replay !== undefined || this.#closed !== undefined) return undefined
     this.#appendStarted()
+    this.#handed = this.#rows.length > 0
     // With only waits open, one more tick tells whether the run rests.
     if (this.#rows.length > 0 && this.calls.size === 0) this.committer.arm(this)
     const head = this.#headIfChanged()
     if (this.#rows.length === 0 && this.#settled.length === 0 && head === undefined) return undefined
-    const append: Append = {
+    const append: { -readonly [Key in keyof Append]: Append[Key] } = {
       run: this.run,
       epoch: this.tree.epoch,
       rows: this.#rows,
-      ...(head === undefined ? {} : { head }),
-      ...(this.#create ? { create: { host: this.#host } } : {}),
-      ...(this.#settled.length === 0 ? {} : { settle: this.#settled }),
     }
-    const handover = { append, durability: this.#durability, entries: this.#entries, delivered: this.#delivered }
+    if (head !== undefined) append.head = head
+    if (this.#create) append.create = { host: this.#host }
+    if (this.#settled.length > 0) append.settle = this.#settled
+    const handover: Handover = {
+      append,
+      durability: this.#durability,
+      events: this.#events,
+      turns: this.#turns,
+      group: this.tree,
+    }
     this.#rows = []
-    this.#entries = []
-    this.#delivered = []
+    this.#events = []
+    this.#turns = []
     this.#settled = []
     this.#create = false
     return handover
@@ -252,6 +301,7 @@ export class Execution implements Source {
     this.#closed = error
     this.#replay = undefined
     this.#release?.()
+    this.#delivery.forget()
     for (const wait of this.waits.values()) wait.forget()
     this.waits.clear()
     for (const call of this.calls) call.stop('end', error)
@@ -270,9 +320,22 @@ export class Execution implements Source {
   #headIfChanged(): Append['head'] {
     const idle = this.state.children.size > 0 && this.tree.idle
     if (!this.#create && this.#headVersion === this.state.headVersion && this.#headIdle === idle) return undefined
+    if (this.#canWait()) return undefined
     this.#headVersion = this.state.headVersion
     this.#headIdle = idle
-    return headOf(this.state, idle)
+    const head = headOf(this.state, idle)
+    this.#headStatus = head.status
+    return head
+  }
+
+  /**
+   * A run that stops waiting goes on at once, and says something more in its next tick: what lists show is written
+   * then, once.
+   */
+  #canWait(): boolean {
+    const leaves = this.#headStatus === 'waiting' && !this.#headDelayed && statusOf(this.state) === 'running'
+    this.#headDelayed = leaves && this.#rows.length > 0
+    return this.#headDelayed
   }
 
   #startReplay(outcomes: Outcomes): void {
@@ -284,7 +347,7 @@ export class Execution implements Source {
   }
 
   #lookAtReplay(replay: Replay): void {
-    if (replay.hits !== replay.seen) {
+    if (replay.hits !== replay.seen || this.#delivery.waiting) {
       replay.seen = replay.hits
       replay.restingSince = undefined
       this.committer.arm(this)
@@ -306,7 +369,10 @@ export class Execution implements Source {
 
   /** Everything recorded has been reached: from here on the run is live. */
   endReplay(): void {
+    failpoint('replay-after')
+    const left = this.#replay?.outcomes.at.keys() ?? []
     this.#replay = undefined
+    sweep(this, left)
     this.#released = undefined
     this.#release?.()
     this.#release = undefined

@@ -49,11 +49,14 @@ export async function* feed(
       if (inlet.behind || seen !== version) {
         version = seen
         inlet.behind = false
+        // Looked at before the entries are read: an end that is known by then is among them, or lies before the cursor.
+        const over = (await store.find(run))?.head.ended !== undefined
         for (const entry of await readEntries(store, run, cursor)) {
           cursor = entry.seq
           yield { ...entry.event, run, seq: entry.seq, time: entry.time }
           if (isEnd(entry.event.type)) return
         }
+        if (over) return
       }
       for (const item of inlet.take()) {
         if (!isLive(item)) {

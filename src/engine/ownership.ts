@@ -45,12 +45,12 @@ export class Ownership {
   /** Takes a run tree unless a living host has it. */
   async claim(root: string): Promise<number | undefined> {
     await this.announce()
+    // In this order: a host is known before it owns anything, so an owner who is not among the living is dead. One who
+    // came between the two looks is not taken for dead.
+    const seen = (await this.#store.find(root))?.owner?.host
     const living = await this.living()
-    return this.#store.claim(
-      root,
-      this.host,
-      (owner) => owner === undefined || owner === this.host || !living.has(owner),
-    )
+    const isDead = (owner: string): boolean => owner === seen && !living.has(owner)
+    return this.#store.claim(root, this.host, (owner) => owner === undefined || owner === this.host || isDead(owner))
   }
 
   async close(): Promise<void> {

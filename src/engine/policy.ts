@@ -1,10 +1,11 @@
 /** Step policies as pure functions: what is allowed, how long to wait, what cannot be helped by trying again. */
 import { milliseconds } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
+import type { Usage } from '../journal/events.ts'
 import type { Backoff, StepOptions } from './definition.ts'
 
 export function checkStepOptions<Output>(label: string, options: StepOptions<Output>): void {
-  const { attempts, timeout, backoff, onError, effect } = options
+  const { attempts, timeout, backoff, onError, effect, reserve } = options
   const wrong = (text: string): never => {
     throw new NerveError('bad-option', `Step '${label}': ${text}`, { data: { label } })
   }
@@ -18,6 +19,15 @@ export function checkStepOptions<Output>(label: string, options: StepOptions<Out
   }
   if (effect !== undefined && effect !== 'repeatable' && effect !== 'resumable' && effect !== 'once') {
     wrong(`effect is ${JSON.stringify(effect)}; give 'repeatable', 'resumable' or 'once'.`)
+  }
+  if (reserve !== undefined) checkUsage(reserve, `Step '${label}': reserve`)
+}
+
+/** One number that is none would spoil every sum it is added to. */
+export function checkUsage(usage: Usage, what: string): void {
+  for (const [dimension, amount] of Object.entries(usage)) {
+    if (amount === undefined || (typeof amount === 'number' && amount >= 0 && amount < Infinity)) continue
+    throw new NerveError('bad-option', `${what}: ${dimension} is ${String(amount)}; give a number from 0.`)
   }
 }
 

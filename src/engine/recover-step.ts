@@ -2,17 +2,14 @@
 import { NerveError, errorData } from '../base/nerve-error.ts'
 import type { PlacedEvent } from '../journal/outcomes.ts'
 import { recoveryPath } from '../journal/outcomes.ts'
-import { asFallback, attempt, settleFailure, type StepRun } from './attempts.ts'
+import { attempt, fallbackOf, handledBy, settleFailure, type StepRun } from './attempts.ts'
 import { after, askAt } from './waits.ts'
 
 export async function recover<Output>(one: StepRun<Output>, recorded: PlacedEvent): Promise<Output> {
   const started = recorded.type === 'step-started' ? recorded : undefined
   const number = started?.attempt ?? 1
-  const { onError } = one.options
-  if (started?.kind === 'fallback' && typeof onError === 'object' && 'fallback' in onError) {
-    return attempt(asFallback(one, onError.fallback, number), number, true)
-  }
-  return started?.effect === 'once' ? askWhatToDo(one, number) : attempt(one, number, true)
+  const lost = started?.kind === 'fallback' ? fallbackOf(one, number) : one
+  return started?.effect === 'once' ? askWhatToDo(lost, number) : attempt(lost, number, true)
 }
 
 async function askWhatToDo<Output>(one: StepRun<Output>, number: number): Promise<Output> {
@@ -36,24 +33,31 @@ async function askWhatToDo<Output>(one: StepRun<Output>, number: number): Promis
   )
   if (answer === 'fail') {
     const now = execution.clock.now()
-    await execution.commit({
-      type: 'step-failed',
-      path: place.path,
-      attempt: number,
-      error: lost,
-      final: true,
-      started: now,
-      ...after(place),
-    })
+    await execution.commit(
+      {
+        type: 'step-failed',
+        path: place.path,
+        attempt: number,
+        error: lost,
+        final: true,
+        started: now,
+        ...after(place),
+        ...handledBy(one.options),
+      },
+      place,
+    )
     return settleFailure(one, lost, number)
   }
   const value = typeof answer === 'object' && answer !== null ? (answer as { skip?: unknown }).skip : undefined
-  await execution.commit({
-    type: 'step-skipped',
-    path: place.path,
-    error: lost,
-    ...after(place),
-    ...(value === undefined ? {} : { value }),
-  })
+  await execution.commit(
+    {
+      type: 'step-skipped',
+      path: place.path,
+      error: lost,
+      ...after(place),
+      ...(value === undefined ? {} : { value }),
+    },
+    place,
+  )
   return value as Output
 }

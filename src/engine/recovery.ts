@@ -11,21 +11,27 @@ export interface Recovered {
   readonly left: readonly { readonly run: string; readonly reason: string }[]
 }
 
-/** Drives on every run that was running when its host died, and those whose time has come. */
+/** Drives on every run that its host held when it died, and those whose time has come. */
 export async function recoverRuns(engine: Engine): Promise<Recovered> {
   const { store, ownership, clock } = engine
   const dead = await ownership.dead()
+  const resting = await store.heads({ status: ['waiting', 'paused', 'exhausted'], owned: true })
+  const busy = await store.heads({ status: ['queued', 'running'] })
+  const due = await store.heads({ dueBy: clock.now() })
+  // After the owners were read: whoever owns a run made itself known before, so one who is not there now is dead.
   const living = await ownership.living()
-  for (const { head, owner } of await store.heads({ status: ['waiting', 'paused', 'exhausted'], owned: true })) {
-    if (owner !== undefined && !living.has(owner.host) && head.run === head.root)
-      await store.release(head.root, owner.host)
-  }
   const wanted = new Set<string>()
-  for (const { head, owner } of await store.heads({ status: ['queued', 'running'] })) {
-    if (head.run === head.root && (owner === undefined || !living.has(owner.host))) wanted.add(head.root)
+  for (const { head, owner } of resting) {
+    if (owner === undefined || living.has(owner.host) || head.run !== head.root) continue
+    // One branch may have had its result and not its next step when the process died, while another one waits.
+    if (head.status === 'waiting') wanted.add(head.root)
+    else await store.release(head.root, owner.host)
   }
-  for (const { head, owner } of await store.heads({ dueBy: clock.now() })) {
-    if (owner === undefined || !living.has(owner.host)) wanted.add(head.root)
+  for (const { head, owner } of busy) {
+    if (head.run === head.root && !engine.isDriven(head.root, owner, living)) wanted.add(head.root)
+  }
+  for (const { head, owner } of due) {
+    if (!engine.isDriven(head.root, owner, living)) wanted.add(head.root)
   }
   const result = await takeAll(engine, wanted)
   for (const host of dead) await store.forgetHost(host)
@@ -63,8 +69,13 @@ export class Keeper {
     this.#engine = engine
     this.#onProblem = onProblem
     engine.onParked = () => void this.schedule().catch(onProblem)
+    engine.onTaken = () => {
+      this.#version = -1
+    }
     this.#poll = setInterval(() => void this.#look().catch(onProblem), POLL_MS)
     this.#poll.unref()
+    // Whoever waits for a run keeps the process alive, also when only another process can bring it on.
+    engine.watchers.onWatching = (watching) => void (watching ? this.#poll?.ref() : this.#poll?.unref())
   }
 
   /** Arms one timer for the parked run that wants to be woken first. */

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import { NerveError, errorData } from '../base/nerve-error.ts'
+import { decodeValue, encodeValue } from '../base/value.ts'
 import type { Entry, ResumePlan } from '../journal/events.ts'
 import { foldAll } from '../journal/fold.ts'
 import { outcomesOf } from '../journal/outcomes.ts'
@@ -55,13 +56,19 @@ function endProblems(state: ReturnType<typeof foldAll>, end: End): string[] {
   if (state.end === 'completed' || state.end === 'completed-with-failures') {
     if (end === undefined) return []
     if ('error' in end) return [`the run completed, and now fails: ${errorData(end.error).message}`]
-    return isDeepStrictEqual(end.output, state.output)
+    return isDeepStrictEqual(asRecorded(end.output), state.output)
       ? []
       : [`the result was ${show(state.output)}, and now is ${show(end.output)}`]
   }
   if (state.end === 'failed' && end !== undefined && 'output' in end)
     return [`the run failed (${state.error?.message}), and now completes`]
   return []
+}
+
+/** A result as a journal gives it back: without the fields that are undefined, for one. */
+function asRecorded(output: unknown): unknown {
+  const { text, tagged } = encodeValue(output, 'the result')
+  return decodeValue(text, tagged)
 }
 
 interface Stage {
@@ -81,7 +88,13 @@ function dryStage(definition: AnyDefinition, given: Recording): Stage {
   const bus = new Bus(() => undefined)
   const committer = new Committer(refusingStore, bus)
   const stopped: Clock = { now: () => given.clock.now(), at: () => () => undefined }
-  const tree = new Tree(state.run, 0, { idle: ignore, ended: ignore, lost: ignore, diverged: ignore })
+  const tree = new Tree(state.run, 0, {
+    idle: ignore,
+    ended: ignore,
+    lost: ignore,
+    diverged: ignore,
+    abandoned: ignore,
+  })
   const stage: Stage = { plan: { keep: 0, rerun: [], unknown: [] }, missed: [], finished: Promise.resolve(undefined) }
   stage.finished = new Promise((resolve) => {
     let end: End

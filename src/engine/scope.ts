@@ -2,37 +2,51 @@
  * Paths. Every durable call gets its path here, from structure and never from timing: its label, plus an ordinal when
  * the label was used before in the same scope.
  *
- * Why ordinals are safe: a call knows which call it came after, through async context. Calls form lines; a call that
- * comes after the last call of a line extends it, and calls made by one stretch of code that runs without waiting share
- * a position. A label may be used again only by a call that comes after the earlier use, or beside it. Any other reuse
- * (two flows that both waited, were it for one microtask) could be numbered differently on replay, where nothing takes
- * time, so it is an error: results are never swapped silently.
+ * Ordinals follow the order of the calls, and delivery.ts makes a replay call in the same order as the live run. Still a
+ * label that two flows of one scope use at the same time would be numbered by who is faster, so it is an error. A call
+ * knows what it comes after in two ways: from async context, the last call of its own flow, and from delivery, the call
+ * whose result set the code going. Where the two are the same, the flow waited for that one call: then a label may be
+ * used again only along its line of calls, or beside the earlier use in the same drain. Where they differ, the flow
+ * waited for more (a function that made calls, several promises): then everything delivered by then lies before it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { microtask } from '../base/microtask.ts'
 import { NerveError } from '../base/nerve-error.ts'
+import type { Drains } from './drain.ts'
 
 /** A line of calls in one scope, each after the one before. */
 interface Line {
   readonly parent: Line | undefined
   /** The position in the parent line that this line branched off from. */
   readonly from: number
+  /** For a line that begins where flows came together: how many calls the scope had made by then. */
+  readonly joined: number | undefined
   last: number
+  /** The drain of the last position, and the place that it was reached from. */
+  drain: number
+  tip: Place | undefined
 }
 
 interface Use {
   readonly label: string
   count: number
-  line: Line
-  position: number
+  /** The latest call with this label. */
+  place: Place
 }
 
 /** A part of a run in which labels are counted on their own: the run itself, or a branch of all, map or race. */
 export interface Scope {
   readonly prefix: string
   readonly parent: Scope | undefined
+  readonly drains: Drains
   /** The first label used, and the others: most branches use one. */
   first: Use | undefined
   others: Map<string, Use> | undefined
+  /** How many calls were made in it. */
+  calls: number
+  /** The call whose result was delivered last, and the drain that it began. */
+  cause: Place | undefined
+  causeDrain: number
   /** Why the scope was stopped: calls in it are refused. */
   stopped: unknown
 }
@@ -49,31 +63,58 @@ export interface Place {
   /** Calls made before the author's code goes on are beside this one, not after it. */
   open: boolean
   before: Place | undefined
-  /** Set inside a step's function, where no durable call can be made. */
-  readonly inStep: string | undefined
+  /** The line that branched off here last. */
+  branch: Line | undefined
+  /** The number of the call in its scope. */
+  readonly order: number
+  /** True when the author's code has its result. */
+  delivered: boolean
 }
 
-export const here = new AsyncLocalStorage<Place>()
+/** Where a step's function runs: no durable call can be made there. */
+export interface Inside {
+  readonly owner: object
+  readonly inStep: string
+}
 
-export function openScope(owner: object, prefix: string, parent: Scope | undefined): Place {
-  const scope: Scope = { prefix, parent, first: undefined, others: undefined, stopped: undefined }
-  const line: Line = { parent: undefined, from: 0, last: 0 }
-  return {
+export const here = new AsyncLocalStorage<Place | Inside>()
+
+export interface ScopePlace {
+  readonly owner: object
+  readonly drains: Drains
+  readonly parent: Scope | undefined
+}
+
+export function openScope(prefix: string, { owner, drains, parent }: ScopePlace): Place {
+  const scope: Scope = {
+    prefix,
+    parent,
+    drains,
+    first: undefined,
+    others: undefined,
+    calls: 0,
+    cause: undefined,
+    causeDrain: -1,
+    stopped: undefined,
+  }
+  const root: Place = {
     owner,
     path: '',
     scope,
-    line,
+    line: newLine(undefined, 0, undefined),
     position: 0,
     after: undefined,
     open: false,
     before: undefined,
-    inStep: undefined,
+    branch: undefined,
+    order: 0,
+    delivered: true,
   }
+  return root
 }
 
-/** The place that a step's function runs in. */
-export function insideStep(place: Place): Place {
-  return { ...place, open: false, before: undefined, inStep: place.path }
+function newLine(parent: Line | undefined, from: number, joined: number | undefined): Line {
+  return { parent, from, joined, last: 0, drain: -1, tip: undefined }
 }
 
 const opened: Place[] = []
@@ -90,30 +131,41 @@ function closeOpened(): void {
 export function enter(root: Place, label: string): Place {
   const current = here.getStore()
   const found = current !== undefined && current.owner === root.owner ? current : root
-  if (found.inStep !== undefined) throw nestedCall(found.inStep, label)
-  // Only code that has not waited since still sees a call open: then this one is made beside it.
-  const beside = found.open ? found.before : undefined
-  const before = beside ?? found
-  const { scope } = before
+  if ('inStep' in found) throw nestedCall(found.inStep, label)
+  const { scope } = found
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
     if (at.stopped !== undefined) throw at.stopped
-  const { line, position } = beside === undefined ? advance(before) : found
-  const path = number(scope, label, line, position)
+  // Only code that has not waited since still sees a call open: then this one is made beside it.
+  const beside = found.open ? found.before : undefined
+  const { now } = scope.drains
+  const caused = scope.causeDrain === now ? scope.cause : undefined
+  const before = beside ?? caused ?? found
+  const { line, position } = beside === undefined ? advance(before, now, before !== found) : found
+  scope.calls += 1
   const after = before.path === '' ? undefined : before.path
   const place: Place = {
     owner: root.owner,
-    path,
+    path: '',
     scope,
     line,
     position,
     after,
     open: true,
     before,
-    inStep: undefined,
+    branch: undefined,
+    order: scope.calls,
+    delivered: false,
   }
-  if (opened.push(place) === 1) queueMicrotask(closeOpened)
+  ;(place as { path: string }).path = number(place, label)
+  if (opened.push(place) === 1) microtask(closeOpened)
   here.enterWith(place)
   return place
+}
+
+/** True when calls in a scope are refused, because it or one around it was stopped. */
+export function isStopped(scope: Scope): boolean {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) if (at.stopped !== undefined) return true
+  return false
 }
 
 /** True when `inner` is `outer` or a scope inside it. */
@@ -122,36 +174,50 @@ export function isWithin(inner: Scope, outer: Scope): boolean {
   return false
 }
 
-function advance({ line, position }: Place): { readonly line: Line; readonly position: number } {
-  if (position < line.last) return { line: { parent: line, from: position, last: 1 }, position: 1 }
-  line.last += 1
-  return { line, position: line.last }
+/**
+ * The next position after a place. Calls made from one place in one drain share it. `joined` says that the flow waited
+ * for more than the call it comes after.
+ */
+function advance(before: Place, now: number, joined: boolean): { readonly line: Line; readonly position: number } {
+  const { line, position, branch } = before
+  if (position + 1 === line.last && line.drain === now && line.tip === before) return { line, position: line.last }
+  if (branch !== undefined && branch.last === 1 && branch.drain === now && branch.tip === before) {
+    return { line: branch, position: 1 }
+  }
+  const straight = position === line.last && !joined
+  const on = straight ? line : newLine(joined ? undefined : line, position, joined ? before.scope.calls : undefined)
+  if (!straight) before.branch = on
+  on.last += 1
+  on.drain = now
+  on.tip = before
+  return { line: on, position: on.last }
 }
 
-function number(scope: Scope, label: string, line: Line, position: number): string {
+function number(place: Place, label: string): string {
+  const { scope } = place
   const use = scope.first?.label === label ? scope.first : scope.others?.get(label)
   if (use === undefined) {
     if (!isLabel(label)) throw badLabel(label)
-    const first: Use = { label, count: 1, line, position }
+    const first: Use = { label, count: 1, place }
     if (scope.first === undefined) scope.first = first
     else (scope.others ??= new Map()).set(label, first)
     return scope.prefix + label
   }
-  if (!comesAfter(line, position, use)) throw reusedLabel(scope.prefix + label)
+  if (!comesAfter(place, use.place)) throw reusedLabel(scope.prefix + label)
   use.count += 1
-  use.line = line
-  use.position = position
+  use.place = place
   return `${scope.prefix}${label}#${use.count}`
 }
 
-function comesAfter(line: Line, position: number, use: Use): boolean {
-  let at: Line | undefined = line
-  let reached = position
-  while (at !== undefined && at !== use.line) {
-    reached = at.from
-    at = at.parent
+function comesAfter(place: Place, earlier: Place): boolean {
+  let line: Line | undefined = place.line
+  let reached = place.position
+  while (line !== undefined && line !== earlier.line) {
+    if (line.joined !== undefined) return earlier.delivered && earlier.order <= line.joined
+    reached = line.from
+    line = line.parent
   }
-  return at !== undefined && use.position <= reached
+  return line !== undefined && earlier.position <= reached
 }
 
 const RESERVED = /[/#\n\r]/

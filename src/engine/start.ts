@@ -37,9 +37,18 @@ export function checkBudget(budget: Budget | undefined): void {
         `budget: '${dimension}' is not something that can be limited. Known: ${KNOWN.join(', ')}.`,
       )
     }
-    if (typeof limit !== 'number' || !(limit >= 0))
-      throw new NerveError('bad-option', `budget: ${dimension} is ${String(limit)}; give a number from 0.`)
+    if (typeof limit !== 'number' || !(limit >= 0 && limit < Infinity))
+      throw new NerveError(
+        'bad-option',
+        `budget: ${dimension} is ${String(limit)}; give a number from 0, or leave it out.`,
+      )
   }
+}
+
+/** Parameters are plain JSON: what a run reads live is what it reads after a crash. */
+function checkParams(name: string, params: StartOptions['params']): void {
+  if (params === undefined || !encodeValue(params, `The params of '${name}'`).tagged) return
+  throw new NerveError('bad-value', `The params of '${name}' hold something that JSON cannot. Give plain data.`)
 }
 
 /** The first event of a run. */
@@ -51,6 +60,7 @@ export function createdEvent(
   const { name, options: own } = definition
   const budget: Budget | undefined = options.budget === undefined ? own.budget : { ...own.budget, ...options.budget }
   checkBudget(budget)
+  checkParams(name, options.params)
   const durability = options.durability ?? own.durability
   return {
     type: 'run-created',

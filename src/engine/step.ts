@@ -9,6 +9,7 @@ import type { PlacedEvent } from '../journal/outcomes.ts'
 import {
   afterFailure,
   attempt,
+  fallbackOf,
   mustWait,
   pauseUntil,
   record,
@@ -20,7 +21,7 @@ import type { StepCall, StepOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { checkStepOptions } from './policy.ts'
 import { recover } from './recover-step.ts'
-import { here, insideStep } from './scope.ts'
+import { here, isStopped } from './scope.ts'
 
 const NO_OPTIONS: StepOptions<never> = {}
 const NO_MARK: { readonly fingerprint?: string } = {}
@@ -38,7 +39,7 @@ export function step<Output>(
     options.input === undefined ? NO_MARK : { fingerprint: fingerprint(options.input, `the input of '${place.path}'`) }
   const recorded = execution.replaying ? execution.take(place.path, 'step') : undefined
   if (recorded?.type === 'step-completed' && recorded.fingerprint === mark.fingerprint) {
-    return Promise.resolve(recorded.output as Output)
+    return new Promise((resolve) => execution.replayed(place, () => resolve(recorded.output as Output)))
   }
   const one: StepRun<Output> = { execution, place, run, options, mark, fallback: false }
   if (recorded !== undefined) return handled(replayed(one, recorded))
@@ -67,7 +68,7 @@ function atOnce<Output>(one: StepRun<Output>): Promise<Output> {
   execution.begin(call)
   failpoint('step-before')
   try {
-    const returned = here.run(insideStep(place), one.run, call)
+    const returned = here.run(call, one.run, call)
     if (isPromise(returned)) returned.then(succeed, fail)
     else succeed(returned)
   } catch (thrown) {
@@ -85,15 +86,35 @@ function replayed<Output>(one: StepRun<Output>, recorded: PlacedEvent): Promise<
   }
   switch (recorded.type) {
     case 'step-skipped':
-      return Promise.resolve(recorded.value as Output)
+      return execution.turn(place).then(() => recorded.value as Output)
     case 'step-failed':
-      return recorded.final
-        ? settleFailure(one, recorded.error, recorded.attempt)
-        : later(one, recorded.attempt + 1, recorded.retryAt)
+      if (!recorded.final) return later(one, recorded.attempt + 1, recorded.retryAt)
+      return execution
+        .turn(place)
+        .then(() =>
+          settleFailure(recorded.handled === undefined ? unhandled(one) : one, recorded.error, recorded.attempt),
+        )
     case 'step-stopped':
-      return later(one, recorded.attempt, recorded.until)
+      return later(
+        recorded.kind === 'fallback' ? fallbackOf(one, recorded.attempt) : one,
+        recorded.attempt,
+        recorded.until,
+      )
     default:
-      return recover(one, recorded)
+      return recovered(one, recorded)
+  }
+}
+
+/** A step that was in flight when its process died, and whose branch was stopped before it could go on. */
+async function recovered<Output>(one: StepRun<Output>, recorded: PlacedEvent): Promise<Output> {
+  try {
+    return await recover(one, recorded)
+  } catch (thrown) {
+    const { execution, place } = one
+    const lost = execution.state.inFlight.get(place.path)
+    if (lost !== undefined && execution.closed === undefined && isStopped(place.scope))
+      execution.append({ type: 'step-stopped', path: place.path, attempt: lost.attempt, reason: 'scope' })
+    throw thrown
   }
 }
 
@@ -101,6 +122,11 @@ function replayed<Output>(one: StepRun<Output>, recorded: PlacedEvent): Promise<
 function isChanged(recorded: PlacedEvent, mark: { readonly fingerprint?: string }): boolean {
   if (recorded.type !== 'step-completed' && recorded.type !== 'step-failed') return false
   return recorded.fingerprint !== mark.fingerprint
+}
+
+/** The recorded failure was the last word then: the fallback itself had failed, or there was none. */
+function unhandled<Output>(one: StepRun<Output>): StepRun<Output> {
+  return { ...one, options: { ...one.options, onError: 'fail' } }
 }
 
 async function later<Output>(one: StepRun<Output>, next: number, until: number | undefined): Promise<Output> {

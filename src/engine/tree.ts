@@ -9,6 +9,7 @@
  */
 import { NerveError } from '../base/nerve-error.ts'
 import type { Actor, Budget, ResumePlan } from '../journal/events.ts'
+import { statusOf } from '../journal/fold.ts'
 import type { Execution } from './execution.ts'
 import type { Shortage } from './ledger.ts'
 import { isWithin, type Scope } from './scope.ts'
@@ -19,7 +20,11 @@ export interface TreeEvents {
   ended(tree: Tree, execution: Execution): void
   lost(tree: Tree, error: NerveError): void
   diverged(tree: Tree, execution: Execution, plan: ResumePlan): void
+  abandoned(execution: Execution, path: string, child: string): void
 }
+
+/** Made once: every run ends, and making an error costs as much as a step. */
+const RUN_OVER = new NerveError('run-ended', 'The run has ended; nothing can be added to it.')
 
 /** How long a cancelled run may take to clean up before it is reported as cancelled all the same. */
 const CANCEL_GRACE_MS = 5_000
@@ -39,6 +44,7 @@ export class Tree {
   lost: NerveError | undefined
   readonly #events: TreeEvents
   #hold: Hold | undefined
+  #looking = false
   #reasons = new Set<'paused' | 'exhausted'>()
   readonly #blamed = new WeakMap<Error, string>()
   readonly #timers = new Map<Execution, () => void>()
@@ -95,14 +101,35 @@ export class Tree {
 
   /** Looks whether the tree has come to rest. */
   look(): void {
-    if (this.idle || this.lost !== undefined) return
+    if (this.#looking || !this.#isQuiet()) return
+    this.#looking = true
+    // Whoever was told of a commit goes on in this turn of the event loop; only after it can the tree be at rest.
+    setImmediate(() => {
+      this.#looking = false
+      if (this.#isQuiet()) this.#rest()
+    })
+  }
+
+  #isQuiet(): boolean {
+    if (this.idle || this.lost !== undefined) return false
     for (const execution of this.executions.values()) {
-      if (execution.calls.size > 0 || execution.replaying || isRetrying(execution)) return
+      if (execution.closed !== undefined || execution.calls.size > 0 || execution.pending) return false
+      if (execution.replaying || isRetrying(execution)) return false
+      if (this.#hold === undefined && isElsewhere(execution)) return false
     }
+    return true
+  }
+
+  #rest(): void {
     this.idle = true
-    for (const execution of this.executions.values())
-      if (execution.state.children.size > 0) execution.committer.arm(execution)
-    this.#events.idle(this)
+    const parents = [...this.executions.values()].filter((execution) => execution.state.children.size > 0)
+    for (const execution of parents) execution.committer.arm(execution)
+    const told = (): void => {
+      if (this.idle && this.lost === undefined) this.#events.idle(this)
+    }
+    // Whoever hears that the tree rests finds it so in the lists, also runs whose children all wait.
+    if (parents[0] === undefined) told()
+    else void parents[0].committer.drained().then(told)
   }
 
   /** Stops a part of a run: its functions, its waits, its children. */
@@ -126,6 +153,8 @@ export class Tree {
       `Run ${execution.run} was cancelled${why.reason === undefined ? '' : `: ${why.reason}`}.`,
     )
     execution.root.scope.stopped = error
+    // From here on the code reaches nothing of what is recorded and not replayed yet.
+    if (execution.replaying) execution.endReplay()
     execution.controller.abort(error)
     for (const call of execution.calls) call.stop('cancel', error)
     for (const wait of [...execution.waits.values()]) wait.withdraw(error)
@@ -157,7 +186,7 @@ export class Tree {
   ended(execution: Execution): void {
     this.executions.delete(execution.run)
     this.rested(execution)
-    execution.close(new NerveError('run-ended', `Run ${execution.run} has ended; nothing can be added to it.`))
+    execution.close(RUN_OVER)
     this.#events.ended(this, execution)
   }
 
@@ -208,6 +237,11 @@ export class Tree {
     this.#events.diverged(this, execution, plan)
   }
 
+  /** The child that a run has open at a path is in a part of it that the code does not go into again. */
+  abandon(execution: Execution, path: string, child: string): void {
+    if (!execution.state.cancelRequested) this.#events.abandoned(execution, path, child)
+  }
+
   /** This process may not write to the tree any more: everything in it is given up. */
   lose(error: NerveError): void {
     if (this.lost !== undefined) return
@@ -243,7 +277,13 @@ export class Tree {
   }
 }
 
-function isRetrying(execution: Execution): boolean {
+/** True when nothing durable is open although the run goes on: its code waits for something that is not durable. */
+function isElsewhere({ state }: Execution): boolean {
+  return statusOf(state) === 'running' && state.waits.size === 0 && state.children.size === 0
+}
+
+/** True while a failed attempt waits to be tried again. */
+export function isRetrying(execution: Execution): boolean {
   for (const wait of execution.state.waits.values()) if (wait.kind === 'retry') return true
   return false
 }

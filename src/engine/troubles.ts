@@ -1,6 +1,7 @@
 /** The errors that more than one part of the engine gives. */
 import { NerveError } from '../base/nerve-error.ts'
 import type { ResumePlan } from '../journal/events.ts'
+import type { RunHead } from '../journal/port.ts'
 
 export function runEnded(run: string, status: string): NerveError {
   return new NerveError(
@@ -10,9 +11,27 @@ export function runEnded(run: string, status: string): NerveError {
   )
 }
 
-export function parked(run: string): NerveError {
-  return new NerveError('host-closed', `Run ${run} is not in memory here; it waits in its journal.`)
+export function definitionMissing(state: Pick<RunHead, 'run' | 'definition' | 'source'>): NerveError {
+  const where =
+    state.source === undefined
+      ? 'Give it to createHost({ definitions: [...] })'
+      : `Its file was ${state.source}; put it back`
+  return new NerveError(
+    'definition-missing',
+    `Run ${state.run} needs the definition '${state.definition}', which is not here. ${where}, then resume the run.`,
+  )
 }
+
+export function ownedElsewhere(run: string): NerveError {
+  return new NerveError(
+    'owned-elsewhere',
+    `Run ${run} is being driven by another process. Watch it with: nerve events ${run} --follow`,
+    { retry: 'later' },
+  )
+}
+
+/** Made once: parking a hundred thousand runs needs no hundred thousand errors. */
+export const PARKED = new NerveError('host-closed', 'The run is not in memory here; it waits in its journal.')
 
 export function divergence(run: string, plan: ResumePlan): NerveError {
   const list = (paths: readonly string[]): string =>

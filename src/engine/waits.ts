@@ -47,11 +47,12 @@ export interface Asking {
 export function askAt(execution: Execution, place: Place, asking: Asking): Promise<unknown> {
   const path = asking.path ?? place.path
   const recorded = execution.take(path, 'question')
-  if (recorded?.type === 'question-answered') return Promise.resolve(recorded.value)
-  if (recorded?.type === 'question-expired') return Promise.reject(deadlinePassed(path))
+  if (recorded?.type === 'question-answered') return execution.turn(place, path).then(() => recorded.value)
+  if (recorded?.type === 'question-expired')
+    return execution.turn(place, path).then(() => Promise.reject(deadlinePassed(path)))
   const asked = recorded?.type === 'question-asked' ? recorded : newQuestion(execution, place, asking)
   return new Promise((resolve, reject) =>
-    openQuestion(execution, place.scope, { asked, schema: asking.options.schema, resolve, reject }),
+    openQuestion(execution, place, { asked, schema: asking.options.schema, resolve, reject }),
   )
 }
 
@@ -83,17 +84,19 @@ interface Opening {
   readonly reject: (error: unknown) => void
 }
 
-function openQuestion(execution: Execution, scope: Scope, opening: Opening): void {
+function openQuestion(execution: Execution, place: Place, opening: Opening): void {
   const { asked, schema, resolve, reject } = opening
   const { path, id, deadline } = asked
   const end = (event: JournalEvent, then: () => void): Promise<void> => {
-    close()
-    return new Promise((done) =>
-      execution.append(event, () => {
+    return new Promise((done) => {
+      // First the append: it refuses a value that cannot be kept, and then the question stays open.
+      const ended = (): void => {
         then()
         done()
-      }),
-    )
+      }
+      execution.append(event, ended, place)
+      close()
+    })
   }
   const expire = (): void => {
     const action = asked.onDeadline ?? 'fail'
@@ -102,11 +105,11 @@ function openQuestion(execution: Execution, scope: Scope, opening: Opening): voi
         resolve(action.default),
       )
     } else {
-      void end({ type: 'question-expired', path, id, action }, () => {
-        if (action === 'cancel')
-          execution.tree.cancelRun(execution, { by: 'deadline', reason: `question ${id} was not answered in time` })
-        else reject(deadlinePassed(path))
-      })
+      const passed = (): void => reject(execution.root.scope.stopped ?? deadlinePassed(path))
+      void end({ type: 'question-expired', path, id, action }, passed)
+      // In the same commit: no crash can come between the deadline and what it does.
+      if (action === 'cancel')
+        execution.tree.cancelRun(execution, { by: 'deadline', reason: `question ${id} was not answered in time` })
     }
   }
   const disarm = deadline === undefined ? undefined : execution.clock.at(deadline, expire)
@@ -115,7 +118,7 @@ function openQuestion(execution: Execution, scope: Scope, opening: Opening): voi
     execution.waits.delete(path)
   }
   execution.waits.set(path, {
-    scope,
+    scope: place.scope,
     question: {
       asked,
       schema,
@@ -134,8 +137,10 @@ export function waitFor(execution: Execution, name: string, options: WaitOptions
   const place = execution.enter(options.label ?? `wait-${name}`)
   const { path } = place
   const recorded = execution.take(path, 'wait')
-  if (recorded?.type === 'signal-taken') return checkSignal(options.schema, name, recorded.value)
-  if (recorded?.type === 'wait-expired') return Promise.reject(deadlinePassed(path))
+  if (recorded?.type === 'signal-taken') {
+    return execution.turn(place).then(() => checkSignal(options.schema, name, recorded.value))
+  }
+  if (recorded?.type === 'wait-expired') return execution.turn(place).then(() => Promise.reject(deadlinePassed(path)))
   let deadline = recorded?.type === 'wait-started' ? recorded.deadline : undefined
   if (recorded === undefined) {
     deadline =
@@ -165,7 +170,7 @@ function openSignalWait(execution: Execution, place: Place, opening: SignalOpeni
   const { name, deadline, resolve, reject } = opening
   const expire = (): void => {
     execution.waits.delete(path)
-    execution.append({ type: 'wait-expired', path }, () => reject(deadlinePassed(path)))
+    execution.append({ type: 'wait-expired', path }, () => reject(deadlinePassed(path)), place)
   }
   const disarm = deadline === undefined ? undefined : execution.clock.at(deadline, expire)
   const close = (): void => {
@@ -181,6 +186,7 @@ function openSignalWait(execution: Execution, place: Place, opening: SignalOpeni
         execution.append(
           { type: 'signal-taken', path, name, signal: seq, ...(value === undefined ? {} : { value }) },
           () => resolve(value),
+          place,
         )
       },
     },
@@ -206,13 +212,13 @@ export function dispatchSignals(execution: Execution): void {
 export function sleep(execution: Execution, place: Place, until: () => number): Promise<void> {
   const { path } = place
   const recorded = execution.take(path, 'timer')
-  if (recorded?.type === 'timer-fired') return Promise.resolve()
+  if (recorded?.type === 'timer-fired') return execution.turn(place)
   const at = recorded?.type === 'timer-set' ? recorded.until : until()
   if (recorded === undefined) execution.append({ type: 'timer-set', path, until: at, ...after(place) })
   return new Promise((resolve, reject) => {
     const fire = (): void => {
       execution.waits.delete(path)
-      execution.append({ type: 'timer-fired', path }, resolve)
+      execution.append({ type: 'timer-fired', path }, resolve, place)
     }
     const disarm = execution.clock.at(at, fire)
     execution.waits.set(path, {
@@ -272,7 +278,7 @@ function checkAsk(prompt: unknown, options: AskOptions<string, unknown>): void {
   }
 }
 
-export function after(place: Place): { readonly after?: string } {
+export function after(place: Pick<Place, 'after'>): { readonly after?: string } {
   return place.after === undefined ? {} : { after: place.after }
 }
 

@@ -4,27 +4,47 @@ import type { RunState } from '../journal/fold.ts'
 
 interface Watcher {
   readonly ended?: (state: RunState) => void
-  readonly rested?: (state: RunState) => void
+  /** True when that was what the watcher waited for. */
+  readonly rested?: (state: RunState) => boolean
   readonly failed: (error: NerveError) => void
 }
 
 export class Watchers {
   readonly #of = new Map<string, Set<Watcher>>()
+  /** Called when the first watcher comes and when the last one goes. */
+  onWatching: (watching: boolean) => void = () => undefined
 
   /** Resolves with the state in which a run ended. Rejects when this process can no longer tell. */
   end(run: string): Promise<RunState> {
     return new Promise((resolve, reject) => this.#add(run, { ended: resolve, failed: reject }))
   }
 
+  /** As `end`, and asks whether a rest is the end of the waiting too. */
+  endOr(run: string, rested: (state: RunState, reject: (error: NerveError) => void) => boolean): Promise<RunState> {
+    return new Promise((resolve, reject) => {
+      this.#add(run, { ended: resolve, rested: (state) => rested(state, reject), failed: reject })
+    })
+  }
+
   /** Resolves when a run has ended or rests: it waits, is paused, or has spent its budget. */
   rest(run: string): Promise<RunState> {
-    return new Promise((resolve, reject) => this.#add(run, { ended: resolve, rested: resolve, failed: reject }))
+    return new Promise((resolve, reject) => {
+      const rested = (state: RunState): boolean => {
+        resolve(state)
+        return true
+      }
+      this.#add(run, { ended: resolve, rested, failed: reject })
+    })
   }
 
   onFailure(run: string, failed: (error: NerveError) => void): () => void {
     const watcher: Watcher = { failed }
     this.#add(run, watcher)
-    return () => this.#of.get(run)?.delete(watcher)
+    return () => {
+      const watchers = this.#of.get(run)
+      watchers?.delete(watcher)
+      if (watchers?.size === 0) this.#forget(run)
+    }
   }
 
   /** Runs that somebody waits for. */
@@ -40,10 +60,7 @@ export class Watchers {
   }
 
   rested(run: string, state: RunState): void {
-    this.#tell(run, (watcher) => {
-      watcher.rested?.(state)
-      return watcher.rested !== undefined
-    })
+    this.#tell(run, (watcher) => watcher.rested?.(state) === true)
   }
 
   failed(run: string, error: NerveError): void {
@@ -61,6 +78,12 @@ export class Watchers {
     const watchers = this.#of.get(run) ?? new Set()
     watchers.add(watcher)
     this.#of.set(run, watchers)
+    if (this.#of.size === 1 && watchers.size === 1) this.onWatching(true)
+  }
+
+  #forget(run: string): void {
+    this.#of.delete(run)
+    if (this.#of.size === 0) this.onWatching(false)
   }
 
   /** Tells every watcher; those for which `tell` returns true are done. */
@@ -68,6 +91,6 @@ export class Watchers {
     const watchers = this.#of.get(run)
     if (watchers === undefined) return
     for (const watcher of [...watchers]) if (tell(watcher)) watchers.delete(watcher)
-    if (watchers.size === 0) this.#of.delete(run)
+    if (watchers.size === 0) this.#forget(run)
   }
 }

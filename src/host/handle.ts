@@ -48,7 +48,7 @@ export function createHandle<Output>(parts: HandleParts, id: string): Handle<Out
   return {
     id,
     result: () => resultOf(engine, id) as Promise<Output>,
-    rest: async () => statusOf(await restOf(engine, id)),
+    rest: async () => restingStatus(await restOf(engine, id)),
     events: (options) => feed(engine.store, engine.bus, id, options),
     pause: (actor = {}) => act({ verb: 'pause', ...actor }),
     resume: (options = {}) => parts.resume(id, options),
@@ -70,21 +70,18 @@ async function resultOf(engine: Engine, id: string): Promise<unknown> {
   } else if (known.idle && known.rootExecution?.state.exhausted !== undefined) {
     throw exhausted(known.rootExecution.state)
   }
-  const settled = await new Promise<RunState>((resolve, reject) => {
-    engine.watchers.end(id).then(resolve, reject)
-    const untilSpent = (): void => {
-      engine.watchers.rest(id).then(
-        (state) => {
-          if (state.end !== undefined) return
-          if (state.exhausted === undefined) untilSpent()
-          else reject(exhausted(state))
-        },
-        () => undefined,
-      )
-    }
-    untilSpent()
+  const settled = await engine.watchers.endOr(id, (state, reject) => {
+    if (state.exhausted === undefined) return false
+    reject(exhausted(state))
+    return true
   })
   return outcome(settled)
+}
+
+/** A run that rests with open children waits for them, and they wait for something outside. */
+function restingStatus(state: RunState): RunStatus {
+  const status = statusOf(state)
+  return status === 'running' && state.children.size > 0 ? 'waiting' : status
 }
 
 async function restOf(engine: Engine, id: string): Promise<RunState> {

@@ -57,6 +57,8 @@ export interface RunFilter {
 }
 
 export interface Host {
+  /** What rows call the owner of the runs that this host drives. */
+  readonly id: string
   /** What was taken up when this host started. */
   readonly recovered: Recovered
   /** Makes a definition known, so that its recorded runs can be driven. */
@@ -156,8 +158,10 @@ class LocalHost implements Host {
   readonly #keeper: Keeper
   readonly #definitions: Map<string, AnyDefinition>
   readonly #parts: HandleParts
+  readonly id: string
 
   constructor(engine: Engine, keeper: Keeper, definitions: Map<string, AnyDefinition>) {
+    this.id = engine.ownership.host
     this.#engine = engine
     this.#keeper = keeper
     this.#definitions = definitions
@@ -192,7 +196,7 @@ class LocalHost implements Host {
     const living = await this.#engine.ownership.living()
     return heads
       .filter(({ head }) => children === true || head.parent === undefined)
-      .map((head) => runRow(head, living))
+      .map((owned) => runRow(owned, this.#engine.isDriven(owned.head.root, owned.owner, living)))
   }
 
   async run(id: string): Promise<RunRow> {
@@ -202,7 +206,8 @@ class LocalHost implements Host {
         'not-found',
         `There is no run ${id}, or more than one begins like that. List them with: nerve ps`,
       )
-    return runRow(found, await this.#engine.ownership.living())
+    const living = await this.#engine.ownership.living()
+    return runRow(found, this.#engine.isDriven(found.head.root, found.owner, living))
   }
 
   async journal(run: string): Promise<readonly Entry[]> {

@@ -63,6 +63,8 @@ export function decodeEvent(row: Row): JournalEvent {
   } catch (cause) {
     throw new NerveError('store-corrupt', `event ${row.seq} is not readable: its JSON is broken`, { cause })
   }
+  if (typeof fields !== 'object' || fields === null || typeof fields['type'] !== 'string')
+    throw new NerveError('store-corrupt', `event ${row.seq} is not an event`)
   const field = VALUE_FIELD[fields['type'] as EventType]
   if (row.blob !== undefined && field !== undefined) {
     if (row.blobText === undefined)

@@ -122,6 +122,8 @@ export interface StepStopped extends Placed {
   /** For a quota: when to try again. */
   readonly until?: number
   readonly error?: ErrorData
+  /** `fallback`: it was the step's fallback that was stopped. */
+  readonly kind?: 'fallback'
 }
 export interface ValueRecorded extends Placed {
   readonly type: 'value-recorded'
@@ -192,12 +194,13 @@ export interface MessagesTaken extends Placed {
 }
 export interface ChildStarted extends Placed {
   readonly type: 'child-started'
-  readonly run: string
+  /** The child's run; not called `run`, which is whose journal an event is in. */
+  readonly child: string
   readonly definition: string
 }
 export interface ChildEnded extends Placed {
   readonly type: 'child-ended'
-  readonly run: string
+  readonly child: string
   readonly status: EndStatus
   readonly output?: unknown
   readonly error?: ErrorData

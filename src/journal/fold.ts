@@ -7,7 +7,7 @@
  *  3. After the end of a run, no event changes its status.
  */
 import type { ErrorData } from '../base/nerve-error.ts'
-import { assertNever } from '../base/nerve-error.ts'
+import { describe, NerveError } from '../base/nerve-error.ts'
 import type {
   Budget,
   Dimension,
@@ -281,6 +281,8 @@ function foldWait(state: RunState, seq: number, time: number, event: WaitEvent):
       return addWait(state, event.path, { kind: 'timer', since: time, until: event.until })
     case 'question-asked':
       state.questions += 1
+      // Asked about an attempt that was lost with its process: nothing runs there any more.
+      if (event.kind === 'recovery') state.inFlight.delete(event.path.slice(0, event.path.lastIndexOf('/#')))
       return addWait(state, event.path, { kind: 'question', since: time, question: event })
     case 'wait-started': {
       const until = event.deadline === undefined ? {} : { until: event.deadline }
@@ -303,7 +305,7 @@ function foldWait(state: RunState, seq: number, time: number, event: WaitEvent):
     case 'question-withdrawn':
       return endWait(state, event.path)
     case 'child-started':
-      state.children.set(event.path, event.run)
+      state.children.set(event.path, event.child)
       state.headVersion += 1
       return
     case 'child-ended':
@@ -311,8 +313,15 @@ function foldWait(state: RunState, seq: number, time: number, event: WaitEvent):
       state.headVersion += 1
       return spend(state, event.usage, undefined)
     default:
-      return assertNever(event, 'event')
+      throw unknownEvent(state.run, seq, event)
   }
+}
+
+function unknownEvent(run: string, seq: number, event: never): NerveError {
+  return new NerveError(
+    'store-corrupt',
+    `The journal of run ${run} has an unknown event ${seq}: ${describe(event).slice(0, 100)}. Nothing was changed.`,
+  )
 }
 
 function startAttempt(state: RunState, path: string, attempt: InFlight): void {

@@ -47,6 +47,8 @@ export type PlacedEvent = Extract<JournalEvent, { readonly path: string; readonl
 
 export interface Outcomes {
   readonly at: Map<string, PlacedEvent>
+  /** The sequence number of what `at` has, by path. */
+  readonly seqs: Map<string, number>
   /** Recorded paths that an accepted plan no longer asks about. */
   readonly ignored: Set<string>
 }
@@ -66,23 +68,24 @@ export function isBeside(path: string): boolean {
 }
 
 export function outcomesOf(entries: Iterable<Entry>): Outcomes {
-  const outcomes: Outcomes = { at: new Map(), ignored: new Set() }
-  for (const { event } of entries) recordOutcome(outcomes, event)
+  const outcomes: Outcomes = { at: new Map(), seqs: new Map(), ignored: new Set() }
+  for (const { event, seq } of entries) recordOutcome(outcomes, event, seq)
   return outcomes
 }
 
-export function recordOutcome(outcomes: Outcomes, event: JournalEvent): void {
+export function recordOutcome(outcomes: Outcomes, event: JournalEvent, seq: number): void {
   if (event.type === 'plan-accepted') {
     for (const path of event.forget) outcomes.at.delete(path)
     for (const path of event.ignore) outcomes.ignored.add(path)
   } else if (event.type === 'question-withdrawn' || event.type === 'wait-withdrawn') {
     outcomes.at.delete(event.path)
-  } else if (event.type === 'step-stopped' && event.until === undefined) {
-    // Stopped from outside: the attempt does not count, and a replay starts it again if it gets there.
+  } else if (event.type === 'step-stopped' && (event.reason === 'scope' || event.reason === 'cancel')) {
+    // Its branch was stopped: a replay need not get there. Other stops keep their attempt's number for the next try.
     outcomes.at.delete(event.path)
   } else if (CALL_KIND[event.type] !== undefined) {
     const placed = event as PlacedEvent
     outcomes.at.set(placed.path, placed)
+    outcomes.seqs.set(placed.path, seq)
   }
 }
 

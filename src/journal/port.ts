@@ -92,7 +92,8 @@ export interface Command {
 }
 
 export interface JournalStore {
-  append(batch: readonly Append[], durability: Durability): Promise<readonly AppendResult[]>
+  /** Returns at once where the store can write at once; a refusal is always a rejection. */
+  append(batch: readonly Append[], durability: Durability): readonly AppendResult[] | Promise<readonly AppendResult[]>
   read(run: string, after: number, limit: number): Promise<readonly Row[]>
   heads(filter: HeadFilter): Promise<readonly OwnedHead[]>
   /** The run with this id, or the only one whose id starts with it. */
@@ -107,6 +108,8 @@ export interface JournalStore {
   /** Unsettled commands to run trees of this host, oldest first; without a host, to trees that nobody owns. */
   commands(host: string | undefined): Promise<readonly Command[]>
   settle(command: number, result: string): Promise<void>
+  /** Takes an unsettled command back, unless its run tree has another owner by now, who may be performing it. */
+  withdraw(command: number, owner: string | undefined): Promise<boolean>
   result(command: number): Promise<string | undefined>
   /** A number that changes when another process has written. */
   version(): number

@@ -30,10 +30,10 @@ export interface InboxRow extends OpenQuestion {
   readonly definition: string
 }
 
-/** `living` are the hosts that are alive: a run that runs without one has crashed. */
-export function runRow(owned: OwnedHead, living: ReadonlySet<string>): RunRow {
+/** `isDriven` tells whether a living process has the run: one that runs without it has crashed. */
+export function runRow(owned: OwnedHead, isDriven: boolean): RunRow {
   const { head, owner } = owned
-  const driven = owner !== undefined && living.has(owner.host)
+  const driven = isDriven && owner !== undefined
   const crashed = !driven && (head.status === 'running' || head.status === 'queued')
   return { ...head, status: crashed ? 'crashed' : head.status, ...(driven ? { owner: owner.host } : {}) }
 }

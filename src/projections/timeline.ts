@@ -130,7 +130,7 @@ function addOther(timeline: Timeline, event: Exclude<JournalEvent, StepEvent>, t
       Object.assign(at(timeline, event, 'signal', time), { status: 'waiting', text: event.name })
       return
     case 'child-started':
-      Object.assign(at(timeline, event, 'child', time), { child: event.run, text: event.definition })
+      Object.assign(at(timeline, event, 'child', time), { child: event.child, text: event.definition })
       return
     case 'child-ended':
       return childDone(timeline, event, time)

@@ -1,4 +1,5 @@
 /** The journal in memory: the same port and the same suite, for tests and for runs that need not outlive the process. */
+import { NerveError } from '../base/nerve-error.ts'
 import type { Row } from '../journal/codec.ts'
 import type {
   Append,
@@ -26,12 +27,18 @@ export class MemoryStore implements JournalStore {
   readonly #runs = new Map<string, Kept>()
   readonly #trees = new Map<string, Kept[]>()
   readonly #hosts = new Map<string, HostRecord>()
-  readonly #commands: KeptCommand[] = []
+  readonly #commands = new Map<number, KeptCommand>()
+  #lastCommand = 0
+  #version = 0
 
-  append(batch: readonly Append[]): Promise<readonly AppendResult[]> {
-    const results: AppendResult[] = []
-    for (const append of batch) results.push(this.#append(append))
-    return Promise.resolve(results)
+  append(batch: readonly Append[]): readonly AppendResult[] | Promise<readonly AppendResult[]> {
+    try {
+      // All is checked before anything is written: a batch that fails leaves nothing.
+      for (const append of batch) this.#check(append)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return batch.map((append) => this.#append(append))
   }
 
   read(run: string, after: number, limit: number): Promise<readonly Row[]> {
@@ -85,26 +92,37 @@ export class MemoryStore implements JournalStore {
   }
 
   post(command: Omit<Command, 'id'>): Promise<number> {
-    return Promise.resolve(this.#commands.push({ ...command, id: this.#commands.length + 1 }))
+    this.#lastCommand += 1
+    this.#version += 1
+    this.#commands.set(this.#lastCommand, { ...command, id: this.#lastCommand })
+    return Promise.resolve(this.#lastCommand)
   }
 
   commands(host: string | undefined): Promise<readonly Command[]> {
-    const open = this.#commands.filter((one) => one.result === undefined && this.#runs.get(one.root)?.owner === host)
+    const open = [...this.#commands.values()].filter((one) => one.result === undefined && this.#isTo(one, host))
     return Promise.resolve(open.map(({ id, root, run, body }) => ({ id, root, run, body })))
   }
 
   settle(command: number, result: string): Promise<void> {
-    const kept = this.#commands[command - 1]
-    if (kept !== undefined) kept.result = result
+    const kept = this.#commands.get(command)
+    if (kept !== undefined) kept.result ??= result
     return Promise.resolve()
   }
 
-  result(command: number): Promise<string | undefined> {
-    return Promise.resolve(this.#commands[command - 1]?.result)
+  withdraw(command: number, owner: string | undefined): Promise<boolean> {
+    const kept = this.#commands.get(command)
+    if (kept === undefined || kept.result !== undefined || !this.#isTo(kept, owner)) return Promise.resolve(false)
+    kept.result = '{"withdrawn":true}'
+    return Promise.resolve(true)
   }
 
+  result(command: number): Promise<string | undefined> {
+    return Promise.resolve(this.#commands.get(command)?.result)
+  }
+
+  /** Hosts that share this store look when something was posted or a head has changed: the rest comes over their bus. */
   version(): number {
-    return 0
+    return this.#version
   }
 
   nextWake(): Promise<number | undefined> {
@@ -116,8 +134,13 @@ export class MemoryStore implements JournalStore {
 
   remove(runs: readonly string[]): Promise<void> {
     for (const run of runs) {
+      const kept = this.#runs.get(run)
+      if (kept === undefined) continue
       this.#runs.delete(run)
-      this.#trees.delete(run)
+      const rest = this.#tree(kept.head.root).filter((one) => one !== kept)
+      if (rest.length === 0) this.#trees.delete(kept.head.root)
+      else this.#trees.set(kept.head.root, rest)
+      for (const command of [...this.#commands.values()]) if (command.run === run) this.#commands.delete(command.id)
     }
     return Promise.resolve()
   }
@@ -126,23 +149,40 @@ export class MemoryStore implements JournalStore {
     return Promise.resolve()
   }
 
+  #check(append: Append): void {
+    const kept = this.#runs.get(append.run)
+    if (append.create !== undefined && kept !== undefined) throw refusal(`run ${append.run} exists already`)
+    if (kept === undefined ? append.create === undefined : kept.epoch !== append.epoch) return
+    let last = kept?.rows.length ?? 0
+    for (const row of append.rows) {
+      if (row.seq !== last + 1) throw refusal(`run ${append.run}: event ${row.seq} follows ${last}`)
+      last = row.seq
+    }
+  }
+
   #append(append: Append): AppendResult {
+    const { head, create } = append
     let kept = this.#runs.get(append.run)
-    if (append.create !== undefined && append.head !== undefined) {
-      if (kept !== undefined) throw new Error(`run ${append.run} exists already`)
-      kept = { head: append.head, owner: append.create.host, epoch: append.epoch, rows: [] }
+    if (create !== undefined && head !== undefined) {
+      // A child may be created only by whoever owns its tree.
+      if (head.run !== head.root && this.#runs.get(head.root)?.epoch !== append.epoch) return 'fenced'
+      kept = { head, owner: create.host, epoch: append.epoch, rows: [] }
       this.#runs.set(append.run, kept)
-      this.#tree(append.head.root).push(kept)
+      this.#tree(head.root).push(kept)
     }
     if (kept === undefined || kept.epoch !== append.epoch) return 'fenced'
-    for (const row of append.rows) {
-      if (row.seq !== kept.rows.length + 1)
-        throw new Error(`run ${append.run}: event ${row.seq} follows ${kept.rows.length}`)
-      kept.rows.push(row)
+    for (const row of append.rows) kept.rows.push(row)
+    if (head !== undefined) {
+      kept.head = head
+      this.#version += 1
     }
-    if (append.head !== undefined) kept.head = append.head
     for (const done of append.settle ?? []) void this.settle(done.command, done.result)
     return 'ok'
+  }
+
+  #isTo(command: Command, host: string | undefined): boolean {
+    const root = this.#runs.get(command.root)
+    return root !== undefined && root.owner === host
   }
 
   #tree(root: string): Kept[] {
@@ -170,6 +210,10 @@ export class MemoryStore implements JournalStore {
       (filter.owned !== true || kept.owner !== undefined)
     )
   }
+}
+
+function refusal(text: string): NerveError {
+  return new NerveError('store-failed', `The store refused: ${text}. Nothing of this write was kept.`)
 }
 
 function owned(kept: Kept): OwnedHead {

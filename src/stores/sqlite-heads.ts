@@ -1,3 +1,4 @@
+import { isEnded } from '../journal/events.ts'
 import type { HeadFilter } from '../journal/port.ts'
 
 /** A filter as a query: newest first, and due runs by their time. */
@@ -8,8 +9,11 @@ export function headQuery(filter: HeadFilter): { readonly text: string; readonly
     where.push(text)
     values.push(...more)
   }
-  if (filter.root !== undefined) add('root = ?', filter.root)
-  if (filter.status !== undefined) add(`status IN (${filter.status.map(() => '?').join(', ')})`, ...filter.status)
+  if (filter.root !== undefined) add('(id = ? OR (root = ? AND root <> id))', filter.root, filter.root)
+  if (filter.status !== undefined) {
+    add(`status IN (${filter.status.map(() => '?').join(', ')})`, ...filter.status)
+    if (!filter.status.some(isEnded)) add('open = 1')
+  }
   if (filter.definition !== undefined) add('definition = ?', filter.definition)
   if (filter.asking === true) add('asking > 0')
   if (filter.dueBy !== undefined) {

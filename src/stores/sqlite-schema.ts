@@ -8,13 +8,15 @@ import { FORMAT } from '../journal/events.ts'
 /** An event's key is its run's number and its sequence number in one integer: one b-tree, in order of reading. */
 export const SEQ_SPACE = 2 ** 26
 
+/** Indexes are partial, so that an ordinary run touches few pages when it starts and ends. */
 const TABLES = `
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE runs(
   no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, root TEXT NOT NULL, definition TEXT NOT NULL, status TEXT NOT NULL,
-  updated INTEGER NOT NULL, wake INTEGER, asking INTEGER NOT NULL, owner TEXT, epoch INTEGER NOT NULL, head TEXT NOT NULL);
-CREATE INDEX runs_root ON runs(root);
-CREATE INDEX runs_status ON runs(status, updated);
+  updated INTEGER NOT NULL, wake INTEGER, asking INTEGER NOT NULL, open INTEGER NOT NULL, owner TEXT, epoch INTEGER NOT NULL,
+  head TEXT NOT NULL);
+CREATE INDEX runs_child ON runs(root) WHERE root <> id;
+CREATE INDEX runs_open ON runs(open) WHERE open = 1;
 CREATE INDEX runs_wake ON runs(wake) WHERE wake IS NOT NULL;
 CREATE INDEX runs_asking ON runs(asking) WHERE asking > 0;
 CREATE TABLE events(id INTEGER PRIMARY KEY, time INTEGER NOT NULL, data TEXT NOT NULL, blob TEXT);
@@ -36,21 +38,44 @@ export async function openDatabase(options: OpenOptions): Promise<DatabaseSync> 
   const fresh = !existsSync(options.file)
   if (fresh && options.readOnly === true) throw new NerveError('not-found', `There is no database at ${options.file}.`)
   if (fresh) prepareFolder(dirname(options.file))
-  let db: DatabaseSync | undefined
   try {
-    db = new Database(options.file, { readOnly: options.readOnly ?? false })
+    if (fresh) return writable(new Database(options.file), options.file)
+    // Looked at first by a connection that cannot write: one that can would also tidy up what it then refuses.
+    const looking = checked(new Database(options.file, { readOnly: true }), options.file)
+    if (options.readOnly === true) return looking
+    looking.close()
+    return writable(new Database(options.file), options.file)
+  } catch (error) {
+    throw error instanceof NerveError ? error : storeError(error, options.file)
+  }
+}
+
+function checked(db: DatabaseSync, file: string): DatabaseSync {
+  return orClosed(db, () => {
     db.exec('PRAGMA busy_timeout = 10000')
-    checkFormat(db, options.file)
-    if (options.readOnly !== true) {
-      db.exec('PRAGMA journal_mode = WAL')
-      db.exec('PRAGMA synchronous = NORMAL')
-      db.exec('PRAGMA journal_size_limit = 16777216')
-      createTables(db)
-    }
+    checkFormat(db, file)
+  })
+}
+
+function writable(db: DatabaseSync, file: string): DatabaseSync {
+  return orClosed(db, () => {
+    db.exec('PRAGMA busy_timeout = 10000')
+    db.exec('PRAGMA journal_mode = WAL')
+    db.exec('PRAGMA synchronous = NORMAL')
+    db.exec('PRAGMA journal_size_limit = 16777216')
+    // Each checkpoint waits for the disk: fewer, larger ones.
+    db.exec('PRAGMA wal_autocheckpoint = 4000')
+    createTables(db, file)
+  })
+}
+
+function orClosed(db: DatabaseSync, prepare: () => void): DatabaseSync {
+  try {
+    prepare()
     return db
   } catch (error) {
-    db?.close()
-    throw error instanceof NerveError ? error : storeError(error, options.file)
+    db.close()
+    throw error
   }
 }
 
@@ -85,7 +110,7 @@ function prepareFolder(folder: string): void {
 }
 
 function checkFormat(db: DatabaseSync, file: string): void {
-  if (!hasTables(db)) return
+  if (!hasTables(db, file)) return
   const row = db.prepare(`SELECT value FROM meta WHERE key = 'format'`).get()
   const format = Number(row?.['value'] ?? 0)
   if (format <= FORMAT) return
@@ -96,24 +121,24 @@ function checkFormat(db: DatabaseSync, file: string): void {
   )
 }
 
-function hasTables(db: DatabaseSync): boolean {
-  const found = db.prepare(`SELECT count(*) AS n FROM sqlite_master WHERE name IN ('meta', 'runs', 'events')`).get()
-  const tables = Number(found?.['n'] ?? 0)
-  if (tables === 0) {
-    const others = Number(db.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.['n'] ?? 0)
-    if (others > 0)
-      throw new NerveError(
-        'store-corrupt',
-        'This SQLite file belongs to another program: it has no Nerve tables. Nothing was changed.',
-      )
-  }
-  return tables > 0
+const OURS: readonly string[] = ['meta', 'runs', 'events', 'blobs', 'hosts', 'commands']
+
+/** False for a new database. A table of the same name in a database of another program does not make it ours. */
+function hasTables(db: DatabaseSync, file: string): boolean {
+  const tables = db.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()
+  if (tables.length === 0) return false
+  const names = new Set(tables.map((row) => row['name']))
+  if (OURS.every((name) => names.has(name))) return true
+  throw new NerveError(
+    'store-corrupt',
+    `${file} belongs to another program: it is an SQLite file without Nerve's tables. Nothing was changed.`,
+  )
 }
 
-function createTables(db: DatabaseSync): void {
+function createTables(db: DatabaseSync, file: string): void {
   db.exec('BEGIN IMMEDIATE')
   try {
-    if (!hasTables(db)) {
+    if (!hasTables(db, file)) {
       db.exec(TABLES)
       db.prepare(`INSERT INTO meta VALUES('format', ?)`).run(String(FORMAT))
     }

@@ -4,8 +4,9 @@
  * Invariants: see journal/port.ts. A batch is one transaction. A fenced run in a batch writes nothing, the others do.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { failpoint } from '../base/failpoint.ts'
 import type { Row } from '../journal/codec.ts'
-import type { Durability } from '../journal/events.ts'
+import { isEnded, type Durability } from '../journal/events.ts'
 import type {
   Append,
   AppendResult,
@@ -19,29 +20,36 @@ import type {
 import { openDatabase, SEQ_SPACE, storeError, type OpenOptions } from './sqlite-schema.ts'
 import { headQuery } from './sqlite-heads.ts'
 
+const KEPT_NUMBERS = 1_024
+
+// Plain question marks only: Node 22 takes ?1 for a named parameter, and binds nothing to it.
 const STATEMENTS = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
-  appendOne: `INSERT INTO events SELECT no * ${SEQ_SPACE} + ?, ?, ?, NULL FROM runs WHERE id = ? AND epoch = ?`,
+  appendOne: `INSERT INTO events SELECT ?, ?, ?, NULL FROM runs
+    WHERE no = ? AND epoch = ? AND EXISTS (SELECT 1 FROM events e WHERE e.id = ?)`,
+  hasEvent: 'SELECT 1 FROM events WHERE id = ?',
   runNumber: 'SELECT no, epoch FROM runs WHERE id = ?',
   event: 'INSERT INTO events VALUES(?, ?, ?, ?)',
   blob: 'INSERT OR IGNORE INTO blobs VALUES(?, ?)',
-  createRun: 'INSERT INTO runs VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  head: 'UPDATE runs SET status = ?, updated = ?, wake = ?, asking = ?, head = ? WHERE no = ?',
+  createRun: 'INSERT INTO runs VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  head: 'UPDATE runs SET status = ?, updated = ?, wake = ?, asking = ?, open = ?, head = ? WHERE no = ?',
   read: `SELECT e.id, e.time, e.data, e.blob, b.text FROM events e LEFT JOIN blobs b ON b.hash = e.blob
     WHERE e.id > ? AND e.id < ? ORDER BY e.id LIMIT ?`,
   find: 'SELECT owner, epoch, head FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 2',
   owner: 'SELECT owner, epoch FROM runs WHERE id = ?',
-  claim: 'UPDATE runs SET owner = ?, epoch = ? WHERE root = ?',
-  release: 'UPDATE runs SET owner = NULL WHERE root = ? AND owner = ?',
+  claim: 'UPDATE runs SET owner = ?, epoch = ? WHERE id = ? OR (root = ? AND root <> id)',
+  release: 'UPDATE runs SET owner = NULL WHERE (id = ? OR (root = ? AND root <> id)) AND owner = ?',
   beat: 'INSERT OR REPLACE INTO hosts VALUES(?, ?, ?, ?, ?)',
   hosts: 'SELECT host, pid, machine, birth, beat FROM hosts',
   forgetHost: 'DELETE FROM hosts WHERE host = ?',
   post: 'INSERT INTO commands(root, run, body) VALUES(?, ?, ?)',
   commandsOf: `SELECT c.id, c.root, c.run, c.body FROM commands c JOIN runs r ON r.id = c.root
     WHERE c.result IS NULL AND r.owner IS ? ORDER BY c.id`,
-  settle: 'UPDATE commands SET result = ? WHERE id = ?',
+  settle: 'UPDATE commands SET result = ? WHERE id = ? AND result IS NULL',
+  withdraw: `UPDATE commands SET result = '{"withdrawn":true}' WHERE id = ? AND result IS NULL
+    AND (SELECT owner FROM runs WHERE runs.id = commands.root) IS ?`,
   result: 'SELECT result FROM commands WHERE id = ?',
   version: 'PRAGMA data_version',
   nextWake: `SELECT min(wake) AS wake FROM runs WHERE wake IS NOT NULL AND owner IS NULL
@@ -63,6 +71,7 @@ export class SqliteStore implements JournalStore {
   readonly #db: DatabaseSync
   readonly #file: string
   readonly #sql: Statements
+  readonly #numbers = new Map<string, number>()
   #durability: Durability = 'process'
 
   constructor(db: DatabaseSync, file: string) {
@@ -71,14 +80,16 @@ export class SqliteStore implements JournalStore {
     this.#sql = Object.fromEntries(
       Object.entries(STATEMENTS).map(([name, text]) => [name, db.prepare(text)]),
     ) as unknown as Statements
+    // Journals are read whole, so this is the one query where arrays instead of objects pay.
+    this.#sql.read.setReturnArrays(true)
   }
 
-  append(batch: readonly Append[], durability: Durability): Promise<readonly AppendResult[]> {
+  append(batch: readonly Append[], durability: Durability): readonly AppendResult[] | Promise<readonly AppendResult[]> {
     try {
       this.#sync(durability)
       const only = batch.length === 1 ? batch[0] : undefined
-      if (only !== undefined && isSingleRow(only)) return Promise.resolve([this.#appendOne(only)])
-      return Promise.resolve(this.#transaction(() => batch.map((append) => this.#append(append))))
+      if (only !== undefined && isSingleRow(only)) return [this.#appendOne(only)]
+      return this.#transaction(() => batch.map((append) => this.#append(append)))
     } catch (error) {
       return Promise.reject(storeError(error, this.#file))
     }
@@ -89,7 +100,8 @@ export class SqliteStore implements JournalStore {
       const no = this.#sql.runNumber.get(run)?.['no']
       if (no === undefined) return []
       const base = Number(no) * SEQ_SPACE
-      return (this.#sql.read.all(base + after, base + SEQ_SPACE, limit) as Cells[]).map((cells) => toRow(cells, base))
+      const found = this.#sql.read.all(base + after, base + SEQ_SPACE, limit) as unknown as EventCells[]
+      return found.map((cells) => toRow(cells, base))
     })
   }
 
@@ -115,14 +127,14 @@ export class SqliteStore implements JournalStore {
         const owner = row['owner'] as string | null
         if (!mayTake(owner ?? undefined)) return undefined
         const epoch = Number(row['epoch']) + 1
-        this.#sql.claim.run(host, epoch, root)
+        this.#sql.claim.run(host, epoch, root, root)
         return epoch
       }),
     )
   }
 
   release(root: string, host: string): Promise<void> {
-    return this.#try(() => void this.#sql.release.run(root, host))
+    return this.#try(() => void this.#sql.release.run(root, root, host))
   }
 
   beat(record: HostRecord): Promise<void> {
@@ -149,6 +161,10 @@ export class SqliteStore implements JournalStore {
     return this.#try(() => void this.#sql.settle.run(result, command))
   }
 
+  withdraw(command: number, owner: string | undefined): Promise<boolean> {
+    return this.#try(() => this.#sql.withdraw.run(command, owner ?? null).changes === 1)
+  }
+
   result(command: number): Promise<string | undefined> {
     return this.#try(() => (this.#sql.result.get(command)?.['result'] ?? undefined) as string | undefined)
   }
@@ -165,6 +181,7 @@ export class SqliteStore implements JournalStore {
     return this.#try(() =>
       this.#transaction(() => {
         for (const run of runs) {
+          this.#numbers.delete(run)
           const no = this.#sql.runNumber.get(run)?.['no']
           if (no === undefined) continue
           this.#sql.removeEvents.run(Number(no) * SEQ_SPACE, (Number(no) + 1) * SEQ_SPACE)
@@ -182,24 +199,50 @@ export class SqliteStore implements JournalStore {
 
   #appendOne(append: Append): AppendResult {
     const row = append.rows[0] as Row
-    const { changes } = this.#sql.appendOne.run(row.seq, row.time, row.data, append.run, append.epoch)
-    return changes === 1 ? 'ok' : 'fenced'
+    const no = this.#numberOf(append.run)
+    if (no === undefined) return 'fenced'
+    const id = no * SEQ_SPACE + row.seq
+    const { changes } = this.#sql.appendOne.run(id, row.time, row.data, no, append.epoch, id - 1)
+    if (changes === 1) return 'ok'
+    if (Number(this.#sql.runNumber.get(append.run)?.['epoch']) === append.epoch) throw gap(append.run, row.seq)
+    return 'fenced'
+  }
+
+  /** A run's number never changes while the run exists; those in use are kept at hand. */
+  #numberOf(run: string): number | undefined {
+    const known = this.#numbers.get(run)
+    if (known !== undefined) return known
+    const found = this.#sql.runNumber.get(run)?.['no']
+    if (typeof found !== 'number') return undefined
+    if (this.#numbers.size >= KEPT_NUMBERS) this.#numbers.clear()
+    this.#numbers.set(run, found)
+    return found
   }
 
   #append(append: Append): AppendResult {
-    if (append.create !== undefined && append.head !== undefined)
+    if (append.create !== undefined && append.head !== undefined) {
+      const { run, root } = append.head
+      // A child may be created only by whoever owns its tree.
+      if (run !== root && Number(this.#sql.runNumber.get(root)?.['epoch']) !== append.epoch) return 'fenced'
       this.#create(append.head, append.create.host, append.epoch)
+    }
     const found = this.#sql.runNumber.get(append.run)
     if (found === undefined || Number(found['epoch']) !== append.epoch) return 'fenced'
     const no = Number(found['no'])
     const base = no * SEQ_SPACE
+    let last = (append.rows[0]?.seq ?? 1) - 1
+    if (last > 0 && this.#sql.hasEvent.get(base + last) === undefined) throw gap(append.run, last + 1)
     for (const row of append.rows) {
+      if (row.seq !== last + 1) throw gap(append.run, row.seq)
+      last = row.seq
       if (row.blob !== undefined && row.blobText !== undefined) this.#sql.blob.run(row.blob, row.blobText)
       this.#sql.event.run(base + row.seq, row.time, row.data, row.blob ?? null)
     }
     const { head } = append
     if (head !== undefined && append.create === undefined) {
-      this.#sql.head.run(head.status, head.updated, head.wake ?? null, head.questions.length, JSON.stringify(head), no)
+      const open = isEnded(head.status) ? 0 : 1
+      const text = JSON.stringify(head)
+      this.#sql.head.run(head.status, head.updated, head.wake ?? null, head.questions.length, open, text, no)
     }
     for (const done of append.settle ?? []) this.#sql.settle.run(done.result, done.command)
     return 'ok'
@@ -215,6 +258,7 @@ export class SqliteStore implements JournalStore {
       updated,
       wake ?? null,
       questions.length,
+      isEnded(status) ? 0 : 1,
       host,
       epoch,
       JSON.stringify(head),
@@ -231,6 +275,7 @@ export class SqliteStore implements JournalStore {
     this.#sql.begin.run()
     try {
       const value = work()
+      failpoint('commit-half')
       this.#sql.commit.run()
       return value
     } catch (error) {
@@ -258,11 +303,16 @@ function isSingleRow(append: Append): boolean {
   )
 }
 
-function toRow(cells: Cells, base: number): Row {
-  const row = { seq: Number(cells['id']) - base, time: Number(cells['time']), data: String(cells['data']) }
-  const { blob, text } = cells
-  if (typeof blob !== 'string') return row
-  return { ...row, blob, ...(typeof text === 'string' ? { blobText: text } : {}) }
+function gap(run: string, seq: number): Error {
+  return new Error(`run ${run} has no event before ${seq}`)
+}
+
+type EventCells = readonly [id: number, time: number, data: string, blob: string | null, text: string | null]
+
+function toRow([id, time, data, blob, text]: EventCells, base: number): Row {
+  const seq = id - base
+  if (blob === null) return { seq, time, data }
+  return { seq, time, data, blob, ...(text === null ? {} : { blobText: text }) }
 }
 
 function toHead(cells: Cells): OwnedHead {

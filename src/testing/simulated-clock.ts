@@ -31,6 +31,8 @@ export class SimulatedClock implements Clock {
   at(at: number, call: () => void): () => void {
     const timer: Timer = { at, call }
     this.#timers.push(timer)
+    // Like the machine's clock: a time that has passed already needs no further passing.
+    if (at <= this.#now) setImmediate(() => this.#timers.includes(timer) && this.#fire(timer))
     return () => {
       this.#timers = this.#timers.filter((one) => one !== timer)
     }
@@ -42,11 +44,15 @@ export class SimulatedClock implements Clock {
     for (;;) {
       const due = this.#timers.filter((timer) => timer.at <= until).toSorted((a, b) => a.at - b.at)[0]
       if (due === undefined) break
-      this.#timers = this.#timers.filter((one) => one !== due)
-      this.#now = Math.max(this.#now, due.at)
-      due.call()
+      this.#fire(due)
     }
     this.#now = until
+  }
+
+  #fire(timer: Timer): void {
+    this.#timers = this.#timers.filter((one) => one !== timer)
+    this.#now = Math.max(this.#now, timer.at)
+    timer.call()
   }
 
   /** When the next timer falls due. */

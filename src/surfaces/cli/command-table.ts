@@ -24,7 +24,11 @@ export interface CommandSpec {
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   json: { type: 'boolean', help: 'print JSON; errors are {"error":{"code","message"}} on stderr' },
-  dir: { type: 'string', value: 'FOLDER', help: 'the project folder (default: the nearest with .nerve, or package.json)' },
+  dir: {
+    type: 'string',
+    value: 'FOLDER',
+    help: 'the project folder (default: the nearest with .nerve, or package.json)',
+  },
   verbose: { type: 'boolean', help: 'show stack traces (also NERVE_DEBUG=1)' },
   help: { type: 'boolean', help: 'show this help' },
 }
@@ -61,8 +65,17 @@ export const COMMANDS: readonly CommandSpec[] = [
       DRIVES,
     takes: [1, 1],
     options: {
-      input: { type: 'string', value: 'JSON|text', help: 'the input: JSON if it parses, else text; - reads stdin, @file a file' },
-      param: { type: 'string', value: 'k=v', multiple: true, help: 'a parameter, JSON if it parses, else text; repeatable' },
+      input: {
+        type: 'string',
+        value: 'JSON|text',
+        help: 'the input: JSON if it parses, else text; - reads stdin, @file a file',
+      },
+      param: {
+        type: 'string',
+        value: 'k=v',
+        multiple: true,
+        help: 'a parameter, JSON if it parses, else text; repeatable',
+      },
       budget: BUDGET,
       detach: { type: 'boolean', help: 'run in a background process; prints the run and returns at once' },
       yes: { type: 'boolean', help: 'answer questions that have choices with the first one' },
@@ -186,7 +199,8 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'replay',
     usage: 'RUN [FILE]',
     summary: 'test the current code against a recorded run',
-    about: 'Runs the code over the journal with no effects. Exits with 0 when it does what is recorded, with 1 when not.',
+    about:
+      'Runs the code over the journal with no effects. Exits with 0 when it does what is recorded, with 1 when not.',
     takes: [1, 2],
     examples: [['nerve replay last', 'does the code still do what it did?']],
     load: () => import('./commands/replay.ts'),

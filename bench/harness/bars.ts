@@ -1,0 +1,230 @@
+// The bars that Nerve promises to meet, judged on a summary. Pure. A bar whose cells are missing is "not measured", never "met".
+import { isPeer } from './adapters.ts'
+import { isPromiseLibrary, MATRIX, NOT_DURABLE_PER_ITEM, type Workload } from './matrix.ts'
+import { find, growth, ratio, type Figure, type Summary } from './summary.ts'
+import { number, signed } from './table.ts'
+
+export type Verdict = 'met' | 'NOT MET' | 'not measured' | 'shown'
+
+export interface Bar {
+  readonly name: string
+  readonly measured: string
+  readonly wanted: string
+  readonly verdict: Verdict
+  readonly detail: string
+}
+
+interface Compared {
+  readonly value: number
+  readonly where: string
+}
+
+const inMemory = (workload: Workload): boolean => ['W1', 'W2', 'W3'].includes(workload.id)
+const perStepDurable = (workload: Workload): boolean => ['W4a', 'W4b', 'W4c', 'W4e'].includes(workload.id)
+const at = (figure: Figure, metric: string): string =>
+  `${figure.workload} n=${figure.size.toLocaleString('en-US')}, ${metric}`
+
+/** How many times faster `ours` is than `theirs`, wherever both have a figure. */
+function faster(summary: Summary, ours: string, theirs: string, among: (workload: Workload) => boolean): Compared[] {
+  const ids = new Set(MATRIX.filter(among).map((workload) => workload.id))
+  return summary.figures
+    .filter((figure) => figure.series === theirs && ids.has(figure.workload))
+    .flatMap((peer) => {
+      const own = find(summary, peer.workload, ours, peer.size)
+      if (own === undefined) return []
+      const { value, metric } = ratio(peer, own)
+      return [{ value, where: at(peer, metric) }]
+    })
+}
+
+const lowest = (found: readonly Compared[]): Compared | undefined => found.toSorted((a, b) => a.value - b.value)[0]
+const highest = (found: readonly Compared[]): Compared | undefined => found.toSorted((a, b) => b.value - a.value)[0]
+
+const unmeasured = (name: string, wanted: string): Bar => ({
+  name,
+  measured: '–',
+  wanted,
+  verdict: 'not measured',
+  detail: '',
+})
+
+function atLeast(name: string, wanted: number, found: readonly Compared[], shown = false): Bar {
+  const text = `at least ${wanted}×`
+  const worst = lowest(found)
+  if (worst === undefined) return unmeasured(name, text)
+  const verdict = shown ? 'shown' : worst.value >= wanted ? 'met' : 'NOT MET'
+  const best = found.length > 1 ? `; best ${number(highest(found)?.value)}×` : ''
+  return {
+    name,
+    measured: `${number(worst.value)}×`,
+    wanted: text,
+    verdict,
+    detail: `worst of ${found.length} at ${worst.where}${best}`,
+  }
+}
+
+function atMost(name: string, limit: number, unit: string, found: readonly Compared[], shown = false): Bar {
+  const text = `at most ${limit}${unit}`
+  const worst = highest(found)
+  if (worst === undefined) return unmeasured(name, text)
+  const verdict = shown ? 'shown' : worst.value <= limit ? 'met' : 'NOT MET'
+  return { name, measured: `${number(worst.value)}${unit}`, wanted: text, verdict, detail: worst.where }
+}
+
+/** A cell of ours that failed is a bar not met, whatever else was measured. */
+function failedCells(summary: Summary): Bar[] {
+  const failed = summary.failures.filter((failure) => failure.series.startsWith('nerve:'))
+  return failed.map(({ workload, series, size, error }) => ({
+    name: `${series} works in ${workload} n=${size.toLocaleString('en-US')}`,
+    measured: 'failed',
+    wanted: 'a right result',
+    verdict: 'NOT MET',
+    detail: error.slice(0, 200),
+  }))
+}
+
+const peersOf = (among: (workload: Workload) => boolean): string[] => [
+  ...new Set(
+    MATRIX.filter(among)
+      .flatMap((workload) => workload.series)
+      .filter((name) => isPeer(name) && !isPromiseLibrary(name)),
+  ),
+]
+
+function memoryBars(summary: Summary): Bar[] {
+  const shared = (workload: Workload): boolean => !workload.durable
+  const langgraph = (among: (workload: Workload) => boolean): Compared[] =>
+    ['langgraph', 'langgraph:memory'].flatMap((name) => faster(summary, 'nerve:memory', name, among))
+  const engines = peersOf(shared).filter((name) => !isDurablePeer(name))
+  return [
+    ...MATRIX.filter(inMemory).map((workload) =>
+      atLeast(
+        `${workload.title}, against LangGraph.js`,
+        100,
+        langgraph((one) => one === workload),
+      ),
+    ),
+    ...engines.map((name) =>
+      atLeast(`in memory, every shared workload, against ${name}`, 1, faster(summary, 'nerve:memory', name, shared)),
+    ),
+  ]
+}
+
+const isAsk = (workload: Workload): boolean => workload.mode === 'ask'
+const isDurablePeer = (series: string): boolean => /:(sqlite|libsql|sqlite-normal)$/.test(series)
+
+function durableBars(summary: Summary): Bar[] {
+  const peers = peersOf((workload) => workload.durable)
+  const ours = (peer: string, among: (workload: Workload) => boolean): Compared[] =>
+    faster(summary, 'nerve:sqlite', peer, among)
+  const counts = (name: string) => (workload: Workload) =>
+    perStepDurable(workload) && !NOT_DURABLE_PER_ITEM[workload.id]?.includes(name)
+  const labelled = peers.flatMap((name) => {
+    const among = (workload: Workload): boolean => NOT_DURABLE_PER_ITEM[workload.id]?.includes(name) ?? false
+    const found = ours(name, among)
+    return found.length === 0
+      ? []
+      : [atLeast(`durable, against ${name} where it is not durable per item`, 1, found, true)]
+  })
+  return [
+    ...MATRIX.filter(perStepDurable).map((workload) =>
+      atLeast(
+        `${workload.title}, against LangGraph.js`,
+        40,
+        ours('langgraph:sqlite', (one) => one === workload),
+      ),
+    ),
+    ...peers.map((name) => atLeast(`durable, per step, against ${name}`, 1, ours(name, counts(name)))),
+    ...peers.map((name) => atLeast(`answer to result, against ${name}`, 1, ours(name, isAsk))),
+    ...labelled,
+  ]
+}
+
+/** Cost of ours as a multiple of a floor's, wherever both have a figure. */
+const times = (summary: Summary, ours: string, floor: string, workload: string): Compared[] =>
+  faster(summary, floor, ours, ({ id }) => id === workload)
+
+function floorBars(summary: Summary): Bar[] {
+  return [
+    atMost('chain against single raw appends', 3, '×', times(summary, 'nerve:sqlite', 'raw:single', 'W4a')),
+    atMost('fan-out against grouped raw appends', 3, '×', times(summary, 'nerve:sqlite', 'raw:grouped', 'W4c')),
+    atMost(
+      'power: chain against single raw appends with fsync',
+      3,
+      '×',
+      times(summary, 'nerve:power', 'raw:power', 'W4a'),
+      true,
+    ),
+    atMost('resume against reading the same rows', 3, '×', resumeAgainstRead(summary)),
+  ]
+}
+
+const resumeAgainstRead = (summary: Summary): Compared[] => {
+  const found = times(summary, 'nerve:sqlite', 'raw:read', 'W9')
+  const large = found.filter(({ where }) => where.includes('10,000'))
+  return large.length > 0 ? large : found
+}
+
+function growthBars(summary: Summary): Bar[] {
+  return ['nerve:memory', 'nerve:sqlite'].flatMap((series) =>
+    MATRIX.filter(
+      (workload) => workload.series.includes(series) && workload.per === 'step' && workload.sizes.length > 2,
+    ).map(({ id, title }) => {
+      const grown = growth(summary, id, series)
+      const found =
+        grown === null
+          ? []
+          : [{ value: grown.exponent, where: `${grown.metric}; last two sizes ${number(grown.lastTwo)}` }]
+      return atMost(`growth exponent of ${series}, ${title}`, 1.05, '', found)
+    }),
+  )
+}
+
+function storageBars(summary: Summary): Bar[] {
+  const grown = summary.figures.filter((figure) => figure.workload === 'W4e' && figure.series === 'nerve:sqlite')
+  const stored = grown.map((figure) => ({ value: figure.storedPerByte ?? Infinity, where: `W4e n=${figure.size}` }))
+  const parked = summary.figures.flatMap(({ memory }) =>
+    memory === null
+      ? []
+      : [
+          {
+            value: memory.rssMb,
+            where: `${memory.runs.toLocaleString('en-US')} runs; heap ${signed(memory.heapMb)} MB`,
+          },
+        ],
+  )
+  return [
+    atMost('bytes stored per new byte at 1 KB a step', 3, '', stored),
+    atMost('memory added by 100,000 parked runs', 50, ' MB', parked),
+  ]
+}
+
+export function judge(summary: Summary): Bar[] {
+  return [
+    ...failedCells(summary),
+    ...memoryBars(summary),
+    ...durableBars(summary),
+    ...floorBars(summary),
+    ...growthBars(summary),
+    ...storageBars(summary),
+  ]
+}
+
+/** What the kill probe found and NOT_DURABLE_PER_ITEM does not say, or the other way round. */
+export function probeSurprises(summary: Summary): string[] {
+  const probes = [
+    { probe: 'W11a', workload: 'W4b' },
+    { probe: 'W11b', workload: 'W4c' },
+  ]
+  return probes.flatMap(({ probe, workload }) =>
+    summary.figures
+      .filter((figure) => figure.workload === probe && figure.repeated !== null)
+      .flatMap(({ series, repeated }) => {
+        const durable = (repeated ?? 0) <= 1
+        const said = !NOT_DURABLE_PER_ITEM[workload]?.includes(series)
+        return durable === said
+          ? []
+          : [`${series} repeated ${repeated} finished steps in ${probe}: its label in ${workload} is wrong.`]
+      }),
+  )
+}

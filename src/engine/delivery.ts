@@ -1,0 +1,87 @@
+/**
+ * Hands results to the author's code, in the order of the journal and one at a time for each scope: the code that goes
+ * on from a result has done all it can do before the next result comes. A replay hands out what is recorded in the same
+ * order, so the code makes its calls in the same order too, whatever ran beside what. Knows nothing of stores.
+ *
+ * Invariant: results of one scope are delivered by ascending sequence number, live and in a replay.
+ */
+import type { Drains } from './drain.ts'
+import type { Place, Scope } from './scope.ts'
+
+/** A result that is durable and waits for its turn. */
+export interface Turn {
+  readonly seq: number
+  /** The call whose result it is; undefined for what no call of the author's code waits for. */
+  readonly place: Place | undefined
+  readonly deliver: () => void
+}
+
+export class Delivery {
+  readonly #drains: Drains
+  #turns: Turn[] = []
+
+  constructor(drains: Drains) {
+    this.#drains = drains
+    drains.onEnd = this.#pass
+  }
+
+  /** True while results wait for their turn. */
+  get waiting(): boolean {
+    return this.#turns.length > 0
+  }
+
+  /** Results of one commit, in order. */
+  commit(turns: readonly Turn[]): void {
+    const only = turns.length === 1 && this.#turns.length === 0 && !this.#drains.open ? turns[0] : undefined
+    if (only !== undefined) return hand(only, this.#drains.begin())
+    for (const turn of turns) this.#turns.push(turn)
+    if (!this.#drains.open) this.#pass()
+  }
+
+  /** A recorded result that the replay has reached: its turn comes when the code has nothing more to do by itself. */
+  replay(turn: Turn): void {
+    const turns = this.#turns
+    const place = turns.length === 0 ? 0 : turns.findLastIndex((one) => one.seq < turn.seq) + 1
+    if (place === turns.length) turns.push(turn)
+    else turns.splice(place, 0, turn)
+    void this.#drains.now
+  }
+
+  forget(): void {
+    this.#turns = []
+  }
+
+  readonly #pass = (): void => {
+    if (this.#turns.length === 0) return
+    const turns = this.#turns
+    this.#turns = []
+    const begun = this.#drains.begin()
+    const only = turns.length === 1 ? turns[0] : undefined
+    if (only !== undefined) return hand(only, begun)
+    const served = new Set<Scope>()
+    for (const turn of turns) {
+      const scope = turn.place?.scope
+      if (scope !== undefined && served.has(scope)) this.#turns.push(turn)
+      else {
+        if (scope !== undefined) served.add(scope)
+        hand(turn, begun)
+      }
+    }
+  }
+}
+
+function hand({ place, deliver }: Turn, begun: number): void {
+  if (place !== undefined) {
+    place.delivered = true
+    place.scope.cause = place
+    place.scope.causeDrain = begun
+  }
+  deliver()
+}
+
+/** A group of branches (all, map) has ended, and the code that waited for it goes on. */
+export function endGroup(place: Place): void {
+  place.delivered = true
+  place.scope.cause = place
+  place.scope.causeDrain = place.scope.drains.now
+}

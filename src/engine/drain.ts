@@ -1,0 +1,53 @@
+/**
+ * Drains of one run. A drain is what the author's code does by itself, from being set going (by a result, or by
+ * anything else that happens) until every promise that could go on has gone on. Calls made in one drain come in an order
+ * that a replay repeats; calls made in different ones need not.
+ */
+import { microtask } from '../base/microtask.ts'
+
+export class Drains {
+  #current = 0
+  #open = false
+  /** The drain whose end is on its way. */
+  #ending = -1
+  /** Called at the end of each drain. */
+  onEnd: () => void = () => undefined
+
+  /** True while the code is still doing what the last results set going. */
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** The number of the present drain. */
+  get now(): number {
+    if (this.#ending === -1) this.#endLater()
+    return this.#current
+  }
+
+  /** Begins a drain: results are about to be delivered. */
+  begin(): number {
+    this.#current += 1
+    this.#open = true
+    if (this.#ending === -1) this.#endLater()
+    return this.#current
+  }
+
+  #endLater(): void {
+    this.#ending = this.#current
+    // From a microtask, the next tick comes after all other microtasks; from a tick it would come before them.
+    microtask(this.#afterMicrotasks)
+  }
+
+  readonly #afterMicrotasks = (): void => {
+    process.nextTick(this.#end)
+  }
+
+  readonly #end = (): void => {
+    // A drain that began after this was asked for has not had its time yet.
+    if (this.#ending !== this.#current) return this.#endLater()
+    this.#ending = -1
+    this.#current += 1
+    this.#open = false
+    this.onEnd()
+  }
+}

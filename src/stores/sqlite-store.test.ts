@@ -1,0 +1,109 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, describe, expect, it } from 'vitest'
+import { encodeEvent, INLINE_LIMIT } from '../journal/codec.ts'
+import { headOf } from '../journal/head.ts'
+import { emptyState, fold } from '../journal/fold.ts'
+import type { JournalEvent } from '../journal/events.ts'
+import type { JournalStore } from '../journal/port.ts'
+import { storeConformance } from '../testing/store-conformance.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+const folders: string[] = []
+const files = new WeakMap<JournalStore, string>()
+
+function newFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nerve-store-'))
+  folders.push(folder)
+  return join(folder, '.nerve', 'nerve.db')
+}
+
+async function open(file = newFile()): Promise<JournalStore> {
+  const store = await openSqliteStore({ file })
+  files.set(store, file)
+  return store
+}
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+// Every case throws when the store does not conform.
+/* oxlint-disable vitest/expect-expect */
+describe('SqliteStore', () => {
+  const reopen = (store: JournalStore): Promise<JournalStore> => open(files.get(store))
+  for (const { name, run } of storeConformance({ open: () => open(), reopen })) it(name, run)
+})
+
+describe('the file of a SqliteStore', () => {
+  it('keeps a value that is written many times once, and drops it with its last run', async () => {
+    const file = newFile()
+    const store = await open(file)
+    const output = 'same'.repeat(INLINE_LIMIT)
+    for (const run of ['r1', 'r2']) await writeRun(store, run, output)
+    const raw = new DatabaseSync(file)
+    const blobs = (): number => Number(raw.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'])
+    expect(blobs()).toBe(1)
+    await store.remove(['r1'])
+    expect(blobs()).toBe(1)
+    await store.remove(['r2'])
+    expect(blobs()).toBe(0)
+    expect(raw.prepare('SELECT count(*) AS n FROM events').get()?.['n']).toBe(0)
+    raw.close()
+    await store.close()
+  })
+
+  it('lies in a folder that ignores itself in git', async () => {
+    const file = newFile()
+    await (await open(file)).close()
+    expect(readFileSync(join(file, '..', '.gitignore'), 'utf8')).toBe('*\n')
+    expect(statSync(join(file, '..')).mode & 0o077).toBe(0)
+  })
+
+  it('is left as it is when it was written by a newer Nerve', async () => {
+    const file = newFile()
+    await (await open(file)).close()
+    const raw = new DatabaseSync(file)
+    raw.exec(`UPDATE meta SET value = '999' WHERE key = 'format'`)
+    raw.close()
+    await expect(open(file)).rejects.toMatchObject({ code: 'store-newer' })
+  })
+
+  it('is left as it is when it belongs to another program or is no database', async () => {
+    const other = newFile()
+    await (await open(other)).close()
+    rmSync(other)
+    const raw = new DatabaseSync(other)
+    raw.exec('CREATE TABLE mine(a)')
+    raw.close()
+    await expect(open(other)).rejects.toMatchObject({ code: 'store-corrupt' })
+    writeFileSync(other, 'This is not a database at all. '.repeat(100))
+    await expect(open(other)).rejects.toMatchObject({ code: 'store-corrupt' })
+    expect(readFileSync(other, 'utf8')).toContain('This is not a database')
+  })
+
+  it('opens read-only without writing, and says so when there is none', async () => {
+    const file = newFile()
+    await expect(openSqliteStore({ file, readOnly: true })).rejects.toMatchObject({ code: 'not-found' })
+    const store = await open(file)
+    await writeRun(store, 'r1', 1)
+    const reader = await openSqliteStore({ file, readOnly: true })
+    expect((await reader.read('r1', 0, 10)).length).toBe(2)
+    await expect(reader.release('r1', 'h1')).rejects.toMatchObject({ code: 'store-failed' })
+    await reader.close()
+    await store.close()
+  })
+})
+
+async function writeRun(store: JournalStore, run: string, output: unknown): Promise<void> {
+  const events: JournalEvent[] = [
+    { type: 'run-created', format: 1, definition: 'demo', root: run, depth: 0 },
+    { type: 'step-completed', path: 'a', attempt: 1, started: 1, output },
+  ]
+  const state = emptyState(run)
+  for (const [index, event] of events.entries()) fold(state, index + 1, 1, event)
+  const rows = events.map((event, index) => encodeEvent(event, index + 1, 1))
+  await store.append([{ run, epoch: 1, rows, head: headOf(state), create: { host: 'h1' } }], 'process')
+}

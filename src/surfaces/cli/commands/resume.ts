@@ -1,0 +1,107 @@
+/** `nerve resume`. */
+import { isNerveError } from '../../../base/nerve-error.ts'
+import type { Host, ResumeOptions, RunRow } from '../../../host/api.ts'
+import type { ResumePlan } from '../../../journal/events.ts'
+import type { Invocation } from '../dispatch.ts'
+import { driveRecorded } from '../drive-command.ts'
+import { Driver } from '../driver.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
+import { codeOf, planLines, report, resultData, resultLines, type Outcome } from '../outcome.ts'
+import { me, withRun, withRuns } from '../project.ts'
+import { parseBudget } from '../values.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, dir } = invocation
+  const [wanted] = args.words
+  checkOptions(invocation)
+  if (wanted === undefined) return resumeAll(invocation)
+  return withRun(dir, wanted, (host, row) =>
+    args.flag('plan') ? showPlan(invocation, host, row) : resumeOne(invocation, host, row),
+  )
+}
+
+function checkOptions({ args }: Invocation): void {
+  const [wanted] = args.words
+  const ways = ['plan', 'accept', 'from'].filter((name) => args.flag(name))
+  if (wanted === undefined && !args.flag('all'))
+    throw new UsageError('nerve resume: which run? Give RUN, or --all for everything that was left.')
+  if (args.flag('all') && (wanted !== undefined || ways.length > 0 || args.flag('budget')))
+    throw new UsageError('nerve resume: --all stands alone.')
+  if (ways.length > 1)
+    throw new UsageError(`nerve resume: give one of ${ways.map((name) => `--${name}`).join(' and ')}.`)
+}
+
+async function showPlan({ out }: Invocation, host: Host, row: RunRow): Promise<number> {
+  const plan = await host.plan(row.root)
+  out.data({ run: row.root, ...plan })
+  out.line(`${row.definition}  ${row.root}  ${row.status}`)
+  for (const line of planLines(plan)) out.line(line)
+  const fits = plan.rerun.length === 0 && plan.unknown.length === 0
+  out.line(fits ? 'The code does what is recorded.' : `Go on with: nerve resume ${row.root} --accept, or --from PATH`)
+  return EXIT.done
+}
+
+async function resumeOne({ args, out }: Invocation, host: Host, row: RunRow): Promise<number> {
+  const from = args.text('from')
+  const budget = args.text('budget')
+  const options: ResumeOptions = {
+    ...me(),
+    ...(args.flag('accept') ? { accept: true } : {}),
+    ...(from === undefined ? {} : { from }),
+    ...(budget === undefined ? {} : { budget: parseBudget(budget) }),
+  }
+  try {
+    return await driveRecorded(host, out, row, async () => {
+      await (await host.handle(row.run)).resume(options)
+      return undefined
+    })
+  } catch (error) {
+    if (!isNerveError(error, 'diverged')) throw error
+    const plan = error.data['plan'] as ResumePlan
+    return report(out, { row: await host.run(row.root), driven: true, questions: [], signals: [], plan })
+  }
+}
+
+/** Drives on everything that a dead process left. What waits for a person or was paused stays as it is. */
+async function resumeAll({ out, dir }: Invocation): Promise<number> {
+  return withRuns(
+    dir,
+    async (host) => {
+      const driver = await Driver.open(host, out)
+      const outcomes: Outcome[] = []
+      let left: readonly { readonly run: string; readonly reason: string }[] = []
+      try {
+        const recovered = await host.recover()
+        left = recovered.left
+        for (const run of recovered.recovered) await driver.past(run)
+        outcomes.push(
+          ...(await Promise.all(recovered.recovered.map(async (run) => driver.until(await host.handle(run))))),
+        )
+      } finally {
+        driver.close()
+      }
+      for (const outcome of outcomes) {
+        if (out.json) out.data(resultData(outcome, out.verbose))
+        else for (const line of resultLines(out, outcome, Date.now())) out.line(line)
+      }
+      if (outcomes.length + left.length === 0) nothing()
+      for (const one of left) {
+        out.data({ type: 'left', ...one })
+        out.line(`${out.tone('left', 'bad')}  ${one.run}  ${one.reason}`)
+      }
+      return worst([...outcomes.map(codeOf), ...(left.length > 0 ? [EXIT.failed] : [])])
+    },
+    nothing,
+  )
+
+  function nothing(): number {
+    out.line('Nothing was left behind.')
+    return EXIT.done
+  }
+}
+
+const GRAVITY: readonly number[] = [EXIT.failed, EXIT.exhausted, EXIT.waiting, EXIT.cancelled]
+
+function worst(codes: readonly number[]): number {
+  return GRAVITY.find((code) => codes.includes(code)) ?? EXIT.done
+}

@@ -1,0 +1,74 @@
+/** `nerve run`. */
+import { resolve } from 'node:path'
+import { loadDefinitions, type AnyDefinition, type Host, type StartMore } from '../../../host/api.ts'
+import type { Invocation } from '../dispatch.ts'
+import { Driver } from '../driver.ts'
+import { report } from '../outcome.ts'
+import { openHost } from '../project.ts'
+import { parseBudget, parsePairs, readInput } from '../values.ts'
+
+interface Wanted {
+  readonly definition: AnyDefinition
+  readonly input: unknown
+  readonly more: StartMore
+}
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, out, dir } = invocation
+  const owned = args.flag('owned')
+  if (args.flag('detach') && !owned) {
+    const { detach } = await import('../detach.ts')
+    return detach(invocation)
+  }
+  const { announce } = owned ? await import('../detach.ts') : { announce: undefined }
+  try {
+    // Everything that can be wrong with the call is found before there is a database.
+    const wanted = await readCall(invocation)
+    const host = await openHost(dir, (error) => out.error(error))
+    try {
+      return await driveNew(invocation, host, { ...wanted, announce })
+    } finally {
+      await host.close()
+    }
+  } catch (error) {
+    announce?.({ error })
+    throw error
+  }
+}
+
+type Announce = (said: { readonly run: string } | { readonly error: unknown }) => void
+
+async function driveNew(
+  invocation: Invocation,
+  host: Host,
+  wanted: Wanted & { readonly announce: Announce | undefined },
+): Promise<number> {
+  const { args, out } = invocation
+  const { definition, input, more, announce } = wanted
+  const driver = await Driver.open(host, out, { yes: args.flag('yes'), detached: args.flag('owned') })
+  let outcome
+  try {
+    const handle = await host.start(definition, input, more)
+    announce?.({ run: handle.id })
+    outcome = await driver.until(handle)
+  } finally {
+    driver.close()
+  }
+  return report(out, outcome)
+}
+
+async function readCall(invocation: Invocation): Promise<Wanted> {
+  const { args, cwd } = invocation
+  const source = resolve(cwd, args.words[0] ?? '')
+  const text = args.text('input')
+  const budget = args.text('budget')
+  const params = parsePairs(args.texts('param'), '--param')
+  const more: StartMore = {
+    source,
+    ...(budget === undefined ? {} : { budget: parseBudget(budget) }),
+    ...(Object.keys(params).length === 0 ? {} : { params }),
+  }
+  const [definition] = await loadDefinitions(source)
+  if (definition === undefined) throw new Error(`${source} has no workflow`)
+  return { definition, more, input: text === undefined ? undefined : await readInput(text) }
+}

@@ -1,0 +1,64 @@
+/** From words to a command that runs: finds it, parses for it, and turns what it throws into a message and a code. */
+import { COMMANDS, type CommandSpec } from './command-table.ts'
+import { parseArguments, type Arguments } from './arguments.ts'
+import { EXIT, UsageError, exitCodeOfError } from './exit-code.ts'
+import { commandHelp, unknownCommand } from './help.ts'
+import { createOutput, type Output } from './output.ts'
+import { projectFolder } from './project.ts'
+
+/** What a command gets. */
+export interface Invocation {
+  readonly command: string
+  readonly args: Arguments
+  readonly out: Output
+  readonly cwd: string
+  /** The project folder. */
+  readonly dir: string
+}
+
+export async function dispatch(argv: readonly string[]): Promise<number> {
+  const debug = process.env['NERVE_DEBUG'] === '1'
+  const before = argv.findIndex((word) => word === '--')
+  const ours = before === -1 ? argv : argv.slice(0, before)
+  const out = createOutput({ json: ours.includes('--json'), verbose: debug || ours.includes('--verbose') })
+  try {
+    const { name, rest } = commandFirst(argv)
+    const spec = COMMANDS.find((command) => command.name === name)
+    if (spec === undefined) throw new UsageError(unknownCommand(name))
+    return await runCommand(spec, rest, out)
+  } catch (error) {
+    out.error(error)
+    return exitCodeOfError(error)
+  }
+}
+
+async function runCommand(spec: CommandSpec, rest: readonly string[], out: Output): Promise<number> {
+  const args = parseArguments(spec, rest)
+  if (args.flag('help')) {
+    out.write(`${commandHelp(spec)}\n`)
+    return EXIT.done
+  }
+  leaveWithReader(spec.name)
+  const cwd = process.cwd()
+  const { run } = (await spec.load()) as { readonly run: (invocation: Invocation) => Promise<number> }
+  return run({ command: spec.name, args, out, cwd, dir: projectFolder(cwd, args.text('dir')) })
+}
+
+/** Commands that drive a run go on when nobody reads them any more (`| head -1`): a run does not depend on its watchers. */
+const DRIVING: readonly string[] = ['run', 'resume', 'answer', 'signal', 'fork']
+
+function leaveWithReader(command: string): void {
+  if (DRIVING.includes(command)) return
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT.done)
+  })
+}
+
+/** `nerve --json ps` means `nerve ps --json`. */
+function commandFirst(argv: readonly string[]): { readonly name: string; readonly rest: readonly string[] } {
+  let at = 0
+  while (argv[at]?.startsWith('-') === true && argv[at] !== '--') at += argv[at] === '--dir' ? 2 : 1
+  const name = argv[at]
+  if (name === undefined) throw new UsageError(`nerve: which command? See: nerve --help`)
+  return { name, rest: [...argv.slice(0, at), ...argv.slice(at + 1)] }
+}

@@ -1,0 +1,187 @@
+/** How a driven run came out: the last line of --json, and the closing lines for people. */
+import { showDuration } from '../../base/duration.ts'
+import type { InboxRow, RunEvent, RunRow } from '../../host/api.ts'
+import type { ResumePlan, Usage } from '../../journal/events.ts'
+import { amount, joined, money } from './event-lines.ts'
+import { EXIT, exitCodeOf } from './exit-code.ts'
+import type { Output } from './output.ts'
+import { clean, oneLine, readable, withoutStack } from './printable.ts'
+import { deadlineText } from './prompt.ts'
+import type { Tone } from './style.ts'
+
+export interface Outcome {
+  readonly row: RunRow
+  /** False when another process drives the run, and only heard of what was asked. */
+  readonly driven: boolean
+  readonly questions: readonly InboxRow[]
+  readonly signals: readonly string[]
+  readonly end?: Extract<RunEvent, { readonly type: 'run-completed' | 'run-failed' | 'run-cancelled' }>
+  /** The code has changed since the run was recorded. */
+  readonly plan?: ResumePlan
+}
+
+export function codeOf(outcome: Outcome): number {
+  return outcome.driven ? exitCodeOf(outcome.row.status) : EXIT.done
+}
+
+export function report(out: Output, outcome: Outcome): number {
+  if (out.json) out.data(resultData(outcome, out.verbose))
+  else for (const line of resultLines(out, outcome, Date.now())) out.line(line)
+  return codeOf(outcome)
+}
+
+/** The last line of `run --json`. */
+export function resultData(outcome: Outcome, verbose: boolean): Record<string, unknown> {
+  const { row, end, plan, questions, signals, driven } = outcome
+  return {
+    type: 'result',
+    run: row.run,
+    definition: row.definition,
+    status: row.status,
+    ...(end?.type === 'run-completed' ? { output: end.output ?? null } : {}),
+    ...(end?.type === 'run-failed' ? { error: verbose ? end.error : withoutStack(end.error) } : {}),
+    ...(questions.length === 0 ? {} : { questions }),
+    ...(signals.length === 0 ? {} : { signals }),
+    ...(row.wake === undefined ? {} : { wake: row.wake }),
+    ...(plan === undefined ? {} : { plan }),
+    failures: row.failures,
+    usage: row.usage,
+    ...(driven ? {} : { driven }),
+  }
+}
+
+export function resultLines(out: Output, outcome: Outcome, now: number): string[] {
+  const { row, end, plan, driven } = outcome
+  if (!driven)
+    return [
+      `${row.definition} ${row.run} goes on in the process that drives it (${row.status}).`,
+      hint(out, `nerve events ${row.run} --follow`),
+    ]
+  switch (row.status) {
+    case 'completed':
+      return [headline(out, row, 'good'), ...value(end)]
+    case 'completed-with-failures':
+      return [
+        headline(out, row, 'warn'),
+        out.tone(`${row.failures} steps FAILED and the run went on: nerve show ${row.run}`, 'bad'),
+        ...value(end),
+      ]
+    case 'failed':
+      return [headline(out, row, 'bad'), clean(failureText(outcome)), hint(out, `nerve show ${row.run}`)]
+    case 'cancelled':
+      return [headline(out, row, 'warn')]
+    case 'exhausted':
+      return [headline(out, row, 'warn'), ...exhaustedLines(out, row)]
+    case 'paused':
+      return plan === undefined
+        ? [
+            headline(out, row, 'warn'),
+            ...(outcome.questions.length > 0 ? questionBlock(out, outcome, now) : []),
+            hint(out, `nerve resume ${row.run}`),
+          ]
+        : [
+            headline(out, row, 'warn'),
+            'The code has changed since this run was recorded. Nothing was executed.',
+            ...planLines(plan),
+            hint(out, `nerve resume ${row.run} --accept`),
+            hint(out, `nerve resume ${row.run} --from PATH`),
+          ]
+    default:
+      return [headline(out, row, 'warn'), ...questionBlock(out, outcome, now), ...signalLines(out, outcome, now)]
+  }
+}
+
+/** `completed  publish  1kq3…  2.3s  5 steps  $0.02`. */
+function headline(out: Output, row: RunRow, tone: Tone): string {
+  const time = showDuration(Math.max(0, (row.ended ?? row.updated) - row.created))
+  return `${out.tone(row.status, tone)}  ${joined(row.definition, row.run, time, spent(row))}`
+}
+
+export function spent(row: { readonly steps: number; readonly usage: Usage }): string {
+  const { usd = 0, tokens = 0 } = row.usage
+  return joined(
+    `${row.steps} ${row.steps === 1 ? 'step' : 'steps'}`,
+    usd === 0 ? '' : money(usd),
+    tokens === 0 ? '' : `${amount(tokens)} tokens`,
+  )
+}
+
+function value(end: Outcome['end']): string[] {
+  return end?.type === 'run-completed' && end.output !== undefined ? [readable(end.output)] : []
+}
+
+function failureText(outcome: Outcome): string {
+  const { end, row } = outcome
+  if (end?.type !== 'run-failed') return row.error ?? ''
+  const step = end.error.data?.['step']
+  return `${typeof step === 'string' ? `${step}: ` : ''}${end.error.message}`
+}
+
+function exhaustedLines(out: Output, row: RunRow): string[] {
+  const { budget = {}, usage } = row
+  const lines = Object.entries(budget).flatMap(([name, limit]) => {
+    const used = (usage as Record<string, number | undefined>)[name] ?? 0
+    return name === 'depth'
+      ? []
+      : [
+          `  ${name}: ${name === 'usd' ? money(used) : amount(used)} of ${name === 'usd' ? money(Number(limit)) : amount(Number(limit))}`,
+        ]
+  })
+  const first = Object.keys(budget)[0] ?? 'usd'
+  return [
+    'The budget is spent; nothing new starts.',
+    ...lines,
+    hint(out, `nerve resume ${row.run} --budget ${first}=N`),
+  ]
+}
+
+export function planLines(plan: ResumePlan): string[] {
+  const list = (word: string, paths: readonly string[]): string[] =>
+    paths.map((path, index) => `  ${(index === 0 ? `${word} ${paths.length}` : '').padEnd(12)}${oneLine(path)}`)
+  return [
+    `  keep ${plan.keep}`,
+    ...(plan.rerun.length === 0 ? ['  re-run 0'] : list('re-run', plan.rerun)),
+    ...(plan.unknown.length === 0 ? ['  unknown 0'] : list('unknown', plan.unknown)),
+  ]
+}
+
+function questionBlock(out: Output, outcome: Outcome, now: number): string[] {
+  return outcome.questions.flatMap((question) => questionText(out, question, now))
+}
+
+/** A question that is not asked here, with the command that answers it. */
+export function questionText(out: Output, question: InboxRow, now: number): string[] {
+  const { choices } = question
+  const numbered = choices?.map((choice, index) => `${index + 1} ${oneLine(choice)}`).join(', ')
+  const deadline = deadlineText(question, now)
+  return [
+    `${out.tone('?', 'ask')} ${clean(question.prompt)}`,
+    ...(numbered === undefined ? [] : [`  ${numbered}`]),
+    ...(deadline === '' ? [] : [`  ${deadline}`]),
+    hint(out, `nerve answer ${question.id} ${choices === undefined ? 'VALUE' : shellWord(choices[0] ?? '')}`),
+  ]
+}
+
+function signalLines(out: Output, outcome: Outcome, now: number): string[] {
+  const { row, signals } = outcome
+  const wake =
+    row.wake === undefined || outcome.questions.length > 0
+      ? []
+      : [`  wakes in ${showDuration(Math.max(0, row.wake - now))}, when a process drives it: nerve resume --all`]
+  return [
+    ...signals.flatMap((name) => [
+      `It waits for the signal ${oneLine(name)}.`,
+      hint(out, `nerve signal ${row.run} ${shellWord(name)}`),
+    ]),
+    ...wake,
+  ]
+}
+
+function hint(out: Output, command: string): string {
+  return out.tone(`  ${command}`, 'bold')
+}
+
+/** A word that a shell takes as it is, quoted when it has to be. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${oneLine(text).replaceAll("'", `'\\''`)}'`
+}

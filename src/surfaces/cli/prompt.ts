@@ -1,0 +1,105 @@
+/** A question at the terminal: what is shown, and what keys do to the line being typed. Pure. */
+import { showDuration } from '../../base/duration.ts'
+import type { OnDeadline } from '../../journal/events.ts'
+import { brief, clean, oneLine, readable } from './printable.ts'
+import type { KnownQuestion } from './progress.ts'
+import { columnsOf, cut, wrapText, type Line } from './style.ts'
+
+export interface Typed {
+  readonly text: string
+  readonly cursor: number
+}
+
+export interface Key {
+  readonly name?: string | undefined
+  readonly ctrl?: boolean
+  readonly meta?: boolean
+  readonly sequence?: string | undefined
+}
+
+export const NOTHING: Typed = { text: '', cursor: 0 }
+
+/** The line after a key. Enter and Ctrl-C are not for it. */
+export function typed(line: Typed, key: Key): Typed {
+  const { text, cursor } = line
+  const [before, after] = [text.slice(0, cursor), text.slice(cursor)]
+  switch (key.ctrl === true ? `ctrl-${key.name ?? ''}` : key.name) {
+    case 'backspace':
+    case 'ctrl-h': {
+      const kept = letters(before).slice(0, -1).join('')
+      return { text: kept + after, cursor: kept.length }
+    }
+    case 'delete':
+      return { text: before + letters(after).slice(1).join(''), cursor }
+    case 'left':
+      return { text, cursor: letters(before).slice(0, -1).join('').length }
+    case 'right':
+      return { text, cursor: cursor + (letters(after)[0]?.length ?? 0) }
+    case 'home':
+    case 'ctrl-a':
+      return { text, cursor: 0 }
+    case 'end':
+    case 'ctrl-e':
+      return { text, cursor: text.length }
+    case 'ctrl-u':
+      return { text: after, cursor: 0 }
+    case 'ctrl-w': {
+      const kept = before.replace(/\S*\s*$/, '')
+      return { text: kept + after, cursor: kept.length }
+    }
+    default: {
+      const more = key.ctrl === true || key.meta === true ? '' : clean(key.sequence ?? '').replace(/[\n\t]/g, ' ')
+      return { text: before + more + after, cursor: cursor + more.length }
+    }
+  }
+}
+
+/** What a person calls letters: an emoji of many code points is one. */
+function letters(text: string): string[] {
+  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
+}
+
+const MOST_DETAIL_LINES = 12
+
+/** The question, its choices and its deadline. */
+export function questionLines(question: KnownQuestion, columns: number, now: number): Line[] {
+  const room = Math.max(8, columns - 3)
+  const [first = '', ...more] = wrapText(clean(question.prompt), room)
+  const lines: Line[] = [
+    [],
+    [
+      { text: '? ', tone: 'ask' },
+      { text: first, tone: 'bold' },
+    ],
+    ...more.map((text): Line => [{ text: '  ' }, { text, tone: 'bold' }]),
+  ]
+  if (question.detail !== undefined) {
+    const detail = readable(question.detail).split('\n')
+    for (const text of detail.slice(0, MOST_DETAIL_LINES)) lines.push([{ text: `  ${text}`, tone: 'dim' }])
+    if (detail.length > MOST_DETAIL_LINES)
+      lines.push([{ text: `  … ${detail.length - MOST_DETAIL_LINES} more lines`, tone: 'dim' }])
+  }
+  for (const [index, choice] of (question.choices ?? []).entries())
+    lines.push([{ text: `  ${index + 1} `, tone: 'ask' }, { text: oneLine(choice) }])
+  if (question.deadline !== undefined) lines.push([{ text: `  ${deadlineText(question, now)}`, tone: 'warn' }])
+  return lines
+}
+
+export function deadlineText(
+  question: { readonly deadline?: number; readonly onDeadline?: OnDeadline },
+  now: number,
+): string {
+  if (question.deadline === undefined) return ''
+  const { onDeadline = 'fail' } = question
+  const then = typeof onDeadline === 'object' ? `then: ${brief(onDeadline.default, 30)}` : `then: ${onDeadline}`
+  return `within ${showDuration(Math.max(0, question.deadline - now))} (${then})`
+}
+
+/** The line being typed, moved along so that its cursor is in sight, and the cursor's column. */
+export function typedLine(line: Typed, columns: number): { readonly line: Line; readonly column: number } {
+  const room = Math.max(4, columns - 4)
+  let before = line.text.slice(0, line.cursor)
+  while (columnsOf(before) >= room) before = letters(before).slice(1).join('')
+  const text = cut(before + line.text.slice(line.cursor), room)
+  return { line: [{ text: '> ', tone: 'ask' }, { text }], column: 2 + columnsOf(before) }
+}

@@ -1,0 +1,183 @@
+/** A run tree as lines: paths make the tree, a repeated label is an iteration. Pure. */
+import { showDuration } from '../../base/duration.ts'
+import type { TimelineItem } from '../../host/api.ts'
+import { errorLine, joined, usageText } from './event-lines.ts'
+import { brief, oneLine } from './printable.ts'
+import type { KnownRun, Progress } from './progress.ts'
+import type { Line, Span, Tone } from './style.ts'
+
+export interface TreeOptions {
+  readonly now: number
+  /** What stands before a step that runs. */
+  readonly spinner: string
+}
+
+/** A line, and whether what it tells is over: those may be left out when there is no room. */
+export interface TreeLine {
+  readonly line: Line
+  readonly over: boolean
+}
+
+interface Branch {
+  readonly name: string
+  item: TimelineItem | undefined
+  readonly below: Map<string, Branch>
+}
+
+type State = TimelineItem['status']
+
+const SYMBOLS: Readonly<Record<State, readonly [string, Tone]>> = {
+  running: ['', 'ask'],
+  waiting: ['◷', 'warn'],
+  retrying: ['↻', 'warn'],
+  completed: ['✓', 'good'],
+  failed: ['✗', 'bad'],
+  skipped: ['–', 'warn'],
+  stopped: ['◦', 'dim'],
+}
+
+export function treeLines(progress: Progress, run: KnownRun, options: TreeOptions): TreeLine[] {
+  const lines: TreeLine[] = []
+  const top = branches(run)
+  for (const branch of top.below.values()) addLines({ progress, options, lines }, branch, 1)
+  return lines
+}
+
+interface Walk {
+  readonly progress: Progress
+  readonly options: TreeOptions
+  readonly lines: TreeLine[]
+}
+
+function branches(run: KnownRun): Branch {
+  const top: Branch = { name: '', item: undefined, below: new Map() }
+  for (const item of run.timeline.items.values()) {
+    let at = top
+    for (const name of item.path.split('/')) {
+      const next: Branch = at.below.get(name) ?? { name, item: undefined, below: new Map() }
+      at.below.set(name, next)
+      at = next
+    }
+    at.item = item
+  }
+  return top
+}
+
+function addLines(walk: Walk, branch: Branch, depth: number): void {
+  // A branch of `all` with one call in it is that call.
+  const only = branch.item === undefined && branch.below.size === 1 ? [...branch.below.values()][0] : undefined
+  if (only !== undefined) return addLines(walk, only, depth)
+  const { progress, options, lines } = walk
+  const child = branch.item?.child === undefined ? undefined : progress.runs.get(branch.item.child)
+  const state = stateOf(branch)
+  lines.push({ line: branchLine(branch, state, depth, options), over: isOver(state) })
+  for (const next of branch.below.values()) addLines(walk, next, depth + 1)
+  if (child === undefined) return
+  for (const next of branches(child).below.values()) addLines(walk, next, depth + 1)
+}
+
+function isOver(state: State): boolean {
+  return state === 'completed' || state === 'skipped' || state === 'stopped'
+}
+
+/** A scope has no end of its own: it is what is in it. */
+function stateOf(branch: Branch): State {
+  const { item, below } = branch
+  if (item !== undefined && item.kind !== 'scope') return item.status
+  const states = [...below.values()].map(stateOf)
+  if (states.includes('running')) return 'running'
+  if (states.includes('retrying')) return 'retrying'
+  if (states.includes('waiting')) return 'waiting'
+  if (item !== undefined && item.status !== 'running') return item.status
+  if (states.includes('failed')) return 'failed'
+  const begun = item?.size === undefined || below.size >= item.size
+  return begun ? 'completed' : 'running'
+}
+
+function branchLine(branch: Branch, state: State, depth: number, options: TreeOptions): Line {
+  const { item } = branch
+  const [symbol, tone] = symbolOf(item, state, options)
+  const [label, ordinal] = branch.name.startsWith('#') ? [branch.name.slice(1), undefined] : branch.name.split('#')
+  const spans: Span[] = [
+    { text: '  '.repeat(depth) },
+    { text: `${symbol} `, tone },
+    {
+      text: item === undefined || item.kind === 'item' ? `[${oneLine(label ?? '')}]` : oneLine(label ?? ''),
+      tone: state === 'stopped' ? 'dim' : 'plain',
+    },
+  ]
+  if (ordinal !== undefined) spans.push({ text: ` ·${ordinal}`, tone: 'dim' })
+  if (item === undefined) return spans
+  const note = noteOf(item, options.now)
+  if (note !== '') spans.push({ text: `  ${note}`, tone: noteTone(state) })
+  const spent = joined(timeOf(item, options.now), usageText(item.usage))
+  if (spent !== '') spans.push({ text: `  ${spent}`, tone: 'dim' })
+  return spans
+}
+
+function symbolOf(item: TimelineItem | undefined, state: State, options: TreeOptions): readonly [string, Tone] {
+  if (state === 'running') return [options.spinner, 'ask']
+  if (item?.kind === 'question' && state === 'waiting') return ['?', 'ask']
+  if (item?.kind === 'checkpoint') return ['◆', 'dim']
+  if (item?.kind === 'event') return ['•', 'dim']
+  return SYMBOLS[state]
+}
+
+function noteTone(state: State): Tone {
+  return state === 'failed' ? 'bad' : state === 'retrying' ? 'warn' : 'dim'
+}
+
+function noteOf(item: TimelineItem, now: number): string {
+  const tried = item.attempt > 1 || item.status === 'retrying' ? `attempt ${item.attempt}` : ''
+  const error = item.status === 'completed' ? '' : errorLine(item.error)
+  switch (item.kind) {
+    case 'question':
+      return item.status === 'waiting'
+        ? brief(item.text ?? '', 100)
+        : joined(brief(item.text ?? '', 60), answered(item))
+    case 'timer':
+      return item.status === 'waiting' ? `wakes ${left(item.until, now)}` : ''
+    case 'signal':
+      return item.status === 'waiting' ? `for the signal ${item.text ?? ''}` : answered(item)
+    case 'scope':
+      return `${item.text ?? ''} of ${item.size ?? 0}`
+    case 'child':
+      return joined(item.child ?? '', error)
+    case 'event':
+    case 'checkpoint':
+      return joined(item.text ?? '', item.output === undefined ? '' : brief(item.output, 60))
+    default:
+      return joined(tried, error, item.until === undefined ? '' : `again ${left(item.until, now)}`)
+  }
+}
+
+function answered(item: TimelineItem): string {
+  return item.status === 'completed' ? `→ ${brief(item.output, 60)}` : ''
+}
+
+function left(until: number | undefined, now: number): string {
+  return until === undefined ? '' : until <= now ? 'now' : `in ${showDuration(until - now)}`
+}
+
+function timeOf(item: TimelineItem, now: number): string {
+  if (item.kind === 'event' || item.kind === 'checkpoint' || item.kind === 'scope') return ''
+  const end = item.status === 'running' ? now : item.ended
+  return end === undefined ? '' : showDuration(Math.max(0, end - item.started))
+}
+
+/** As many lines as there is room for: what is over and lies furthest back goes first. */
+export function fitLines(lines: readonly TreeLine[], most: number): Line[] {
+  if (lines.length <= most) return lines.map(({ line }) => line)
+  let over = lines.length - Math.max(1, most) + 1
+  const kept: Line[] = []
+  let dropped = 0
+  for (const { line, over: done } of lines) {
+    if (done && over > 0) {
+      over -= 1
+      dropped += 1
+    } else kept.push(line)
+  }
+  const room = Math.max(0, most - 1)
+  const hidden = dropped + Math.max(0, kept.length - room)
+  return [[{ text: `  … ${hidden} more`, tone: 'dim' }], ...kept.slice(Math.max(0, kept.length - room))]
+}

@@ -1,0 +1,43 @@
+/** How a driven run is shown: as a live tree, as plain lines, or as JSON lines. */
+import type { RunEvent } from '../../host/api.ts'
+import { eventData, eventLine, isNoise } from './event-lines.ts'
+import type { Output } from './output.ts'
+import type { KnownQuestion, Progress } from './progress.ts'
+
+export interface View {
+  /** Something new has happened; `progress` knows it already. */
+  hear(event: RunEvent): void
+  /** A line from Nerve to the person. */
+  say(text: string): void
+  /** What the person types, or undefined when the question went away meanwhile. Only on a terminal. */
+  ask?(question: KnownQuestion, problem: string | undefined, gone: AbortSignal): Promise<string | undefined>
+  /** Ends the showing, before the outcome is printed. */
+  close(): void
+}
+
+export async function createView(out: Output, progress: Progress, onInterrupt: () => void): Promise<View> {
+  if (out.json) return jsonView(out)
+  if (!out.live) return plainView(out, progress)
+  const { LiveView } = await import('./live-view.ts')
+  return new LiveView(out, progress, onInterrupt)
+}
+
+function jsonView(out: Output): View {
+  return {
+    hear: (event) => out.data(eventData(event, out.verbose)),
+    say: () => undefined,
+    close: () => undefined,
+  }
+}
+
+function plainView(out: Output, progress: Progress): View {
+  return {
+    hear(event) {
+      if (isNoise(event)) return
+      const isRoot = progress.runs.get(event.run)?.parent === undefined && progress.roots.length === 1
+      out.line(isRoot ? eventLine(event) : `${event.run}  ${eventLine(event)}`)
+    },
+    say: (text) => out.line(text),
+    close: () => undefined,
+  }
+}

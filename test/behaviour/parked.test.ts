@@ -1,0 +1,87 @@
+/** Runs that wait cost rows, not memory: they are parked, and an answer, a signal or their time loads them again. */
+import { describe, expect, it } from 'vitest'
+import { workflow } from 'nerve'
+import { openStage, quiet, until } from './stage.ts'
+
+describe('parked runs', () => {
+  it('of a hundred, one is answered and only that one goes on', async () => {
+    let begun = 0
+    const asking = workflow('asking', async (ctx, name: string) => {
+      begun += 1
+      const first = await ctx.step('first', () => `${name} asks`)
+      const answer = await ctx.ask(`Well, ${name}?`)
+      return ctx.step('second', () => `${first}, you said ${answer}`)
+    })
+    const { host, problems } = await openStage({ maxResident: 4 })
+    const runs = await Promise.all(Array.from({ length: 100 }, (_, index) => host.start(asking, `run ${index}`)))
+    await Promise.all(runs.map((run) => run.rest()))
+    expect(begun).toBe(100)
+    const inbox = await host.inbox()
+    expect(inbox).toHaveLength(100)
+    const wanted = inbox.find((one) => one.prompt === 'Well, run 42?')
+    await host.answer(wanted?.id ?? '', 'yes')
+    expect(await runs[42]?.result()).toBe('run 42 asks, you said yes')
+    expect(begun).toBe(101)
+    expect(await host.inbox()).toHaveLength(99)
+    expect((await host.runs({ status: ['waiting'] })).length).toBe(99)
+    expect(problems).toEqual([])
+  })
+
+  it('are woken by their time, each at its own', async () => {
+    const woken: number[] = []
+    const sleeping = workflow('sleeping', async (ctx, hours: number) => {
+      await ctx.sleep(hours * 3_600_000)
+      await ctx.step('wake', () => woken.push(hours))
+      return hours
+    })
+    const { host, clock, problems } = await openStage({ maxResident: 0 })
+    const runs = await Promise.all(Array.from({ length: 30 }, (_, index) => host.start(sleeping, index + 1)))
+    await Promise.all(runs.map((run) => run.rest()))
+    await quiet()
+    clock.advance(10 * 3_600_000)
+    await until(() => woken.length === 10, 'ten runs awake')
+    await quiet()
+    expect(woken.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    clock.advance(20 * 3_600_000)
+    expect(await Promise.all(runs.map((run) => run.result()))).toEqual(Array.from({ length: 30 }, (_, index) => index + 1))
+    expect(problems).toEqual([])
+  })
+
+  it('take signals, and keep those that come while nobody drives them', async () => {
+    const waiting = workflow('waiting', async (ctx) => [await ctx.waitFor('one'), await ctx.waitFor('two')])
+    const { host } = await openStage({ maxResident: 0 })
+    const run = await host.start(waiting)
+    await run.rest()
+    await quiet()
+    await run.signal('two', 2)
+    await run.rest()
+    await quiet()
+    await run.signal('one', 1)
+    expect(await run.result()).toEqual([1, 2])
+  })
+
+  it('expire their questions', async () => {
+    const late = workflow('late', (ctx) => ctx.ask('Well?', { deadline: '1h', onDeadline: { default: 'nobody' } }))
+    const { host, clock } = await openStage({ maxResident: 0 })
+    const run = await host.start(late)
+    await run.rest()
+    await quiet()
+    clock.advance(3_600_000)
+    expect(await run.result()).toBe('nobody')
+  })
+
+  it('with children wait together, and the child takes its answer', async () => {
+    const child = workflow('child', (ctx, name: string) => ctx.ask(`Well, ${name}?`))
+    const parent = workflow('parent', (ctx) => ctx.map(['a', 'b'], (name) => ctx.child(child, name)))
+    const { host } = await openStage({ maxResident: 0, definitions: [parent, child] })
+    const run = await host.start(parent)
+    expect(await run.rest()).toBe('waiting')
+    await quiet()
+    for (const prompt of ['Well, b?', 'Well, a?']) {
+      const question = (await host.inbox()).find((one) => one.prompt === prompt)
+      await host.answer(question?.id ?? '', `re ${prompt}`)
+      await quiet()
+    }
+    expect(await run.result()).toEqual(['re Well, a?', 're Well, b?'])
+  })
+})

@@ -1,0 +1,118 @@
+/** Every example runs, in this process and from the command line. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createHost, type Host } from 'nerve'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import approval from '../../examples/approval.ts'
+import parallelReview from '../../examples/parallel-review.ts'
+import publish from '../../examples/publish.ts'
+import resume from '../../examples/resume.ts'
+import { ROOT } from './pages.ts'
+
+/** The examples, an input for each, and how `nerve run` ends with nobody to ask. */
+const EXAMPLES = [
+  { name: 'approval.ts', input: { goal: 'ship' }, exits: 3 },
+  { name: 'parallel-review.ts', input: { files: ['a.ts', 'b.ts'] }, exits: 0 },
+  { name: 'publish.ts', input: { topic: 'moss' }, exits: 3 },
+  { name: 'resume.ts', input: { rounds: 2, pause: 1 }, exits: 0 },
+]
+
+let host: Host
+
+beforeEach(async () => {
+  host = await createHost({ store: 'memory' })
+})
+
+afterEach(() => host.close())
+
+describe('the examples', () => {
+  it('are all tested here, and say how to run them', () => {
+    const files = readdirSync(join(ROOT, 'examples')).filter((name) => name.endsWith('.ts'))
+    expect(files.toSorted()).toEqual(EXAMPLES.map(({ name }) => name))
+    for (const name of files) {
+      const text = readFileSync(join(ROOT, 'examples', name), 'utf8')
+      expect(text).toContain(` nerve run examples/${name}`)
+    }
+  })
+
+  it('publish.ts publishes when somebody says so', async () => {
+    const run = await host.start(publish, { topic: 'moss' })
+    expect(await run.rest()).toBe('waiting')
+    await answerOldest('publish')
+    expect(await run.result()).toEqual({
+      text: 'An essay made of what the library has on moss and what the archive has on moss.',
+      answer: 'publish',
+    })
+    const published = (await host.journal(run.id)).filter(({ event }) => 'path' in event && event.path === 'publish')
+    expect(published.map(({ event }) => event.type)).toEqual(['step-started', 'step-completed'])
+  })
+
+  it('parallel-review.ts keeps the order and counts the calls', async () => {
+    const run = await host.start(parallelReview, { files: ['a.ts', 'b.ts', 'c.ts'] })
+    const { reviews, calls } = await run.result()
+    expect(reviews.map(({ verdict }) => verdict)).toEqual(['fine', 'look again', 'fine'])
+    expect(calls).toBe(6)
+  })
+
+  it('approval.ts revises with the notes that were sent', async () => {
+    const run = await host.start(approval, { goal: 'ship' })
+    await run.rest()
+    await run.signal('message', '2. test it')
+    await answerOldest('reject')
+    await expect.poll(async () => (await host.inbox()).length).toBe(1)
+    await answerOldest('approve')
+    expect(await run.result()).toEqual({ plan: '1. think about how to ship\n2. test it', decision: 'approve' })
+  })
+
+  it('approval.ts lets a signal go past the gate', async () => {
+    const run = await host.start(approval, { goal: 'ship' })
+    await run.rest()
+    await run.signal('override', 'the boss')
+    expect((await run.result()).decision).toBe('override by the boss')
+    expect(await host.inbox()).toEqual([])
+  })
+
+  it('resume.ts runs its rounds', async () => {
+    const run = await host.start(resume, { rounds: 3, pause: 1 })
+    expect((await run.result()).sum).toBe(6)
+  })
+
+  it.each(EXAMPLES)('$name runs with nerve run', async ({ name, input, exits }) => {
+    const dir = mkdtempSync(join(tmpdir(), 'nerve-example-'))
+    const cli = [
+      '--conditions=nerve-source',
+      join(ROOT, 'src/surfaces/cli/main.ts'),
+      'run',
+      join(ROOT, 'examples', name),
+    ]
+    const call = promisify(execFile)(process.execPath, [...cli, '--dir', dir, '--input', JSON.stringify(input)], {
+      cwd: dir,
+    })
+    call.child.stdin?.end()
+    try {
+      expect(
+        await call.then(
+          () => 0,
+          (error: { code: number }) => error.code,
+        ),
+      ).toBe(exits)
+    } finally {
+      rmSync(dir, { recursive: true })
+    }
+  })
+
+  it('replay to the same results', async () => {
+    const run = await host.start(parallelReview, { files: ['x.ts'] })
+    await run.result()
+    expect((await host.replay(run.id)).problems).toEqual([])
+  })
+})
+
+async function answerOldest(value: string): Promise<void> {
+  const [question] = await host.inbox()
+  if (question === undefined) throw new Error('no question is open')
+  await host.answer(question.id, value)
+}
