@@ -24,11 +24,29 @@ const perStepDurable = (workload: Workload): boolean => ['W4a', 'W4b', 'W4c', 'W
 const at = (figure: Figure, metric: string): string =>
   `${figure.workload} n=${figure.size.toLocaleString('en-US')}, ${metric}`
 
-/** How many times faster `ours` is than `theirs`, wherever both have a figure. */
+/** A run of ten steps is mostly the start and the end of a run: a figure per step needs more of them. */
+const MANY = 100
+
+/** How many times faster `ours` is than `theirs`, wherever both have a figure; per step, only for many steps. */
 function faster(summary: Summary, ours: string, theirs: string, among: (workload: Workload) => boolean): Compared[] {
-  const ids = new Set(MATRIX.filter(among).map((workload) => workload.id))
+  return compared(
+    summary,
+    { ours, theirs },
+    (workload, size) => among(workload) && (workload.per !== 'step' || size >= MANY),
+  )
+}
+
+function compared(
+  summary: Summary,
+  { ours, theirs }: { readonly ours: string; readonly theirs: string },
+  among: (workload: Workload, size: number) => boolean,
+): Compared[] {
+  const known = new Map(MATRIX.map((workload) => [workload.id, workload]))
   return summary.figures
-    .filter((figure) => figure.series === theirs && ids.has(figure.workload))
+    .filter((figure) => {
+      const workload = known.get(figure.workload)
+      return figure.series === theirs && workload !== undefined && among(workload, figure.size)
+    })
     .flatMap((peer) => {
       const own = find(summary, peer.workload, ours, peer.size)
       if (own === undefined) return []
@@ -199,6 +217,20 @@ function storageBars(summary: Summary): Bar[] {
   ]
 }
 
+/** Short runs: how they compare is told, and not judged per step. */
+function shortRuns(summary: Summary): Bar[] {
+  const few = (durable: boolean) => (workload: Workload, size: number) =>
+    workload.per === 'step' && workload.durable === durable && size < MANY
+  const shown = (ours: string, theirs: string, durable: boolean): Bar =>
+    atLeast(`runs of ten steps, ${ours} against ${theirs}`, 1, compared(summary, { ours, theirs }, few(durable)), true)
+  return [
+    shown('nerve:memory', 'langgraph', false),
+    shown('nerve:memory', 'xstate', false),
+    shown('nerve:sqlite', 'langgraph:sqlite', true),
+    shown('nerve:sqlite', 'xstate:sqlite', true),
+  ]
+}
+
 export function judge(summary: Summary): Bar[] {
   return [
     ...failedCells(summary),
@@ -207,6 +239,7 @@ export function judge(summary: Summary): Bar[] {
     ...floorBars(summary),
     ...growthBars(summary),
     ...storageBars(summary),
+    ...shortRuns(summary),
   ]
 }
 

@@ -3,7 +3,6 @@
  * lacks are tagged, so that what a step returned live and what a replay returns are the same. Anything else is refused
  * by name instead of being changed silently.
  */
-import { createHash } from 'node:crypto'
 import { NerveError, errorData, errorFrom, type ErrorData } from './nerve-error.ts'
 
 const TAG = '$nerve'
@@ -32,11 +31,16 @@ export function decodeValue(text: string | undefined, tagged: boolean): unknown 
 export function fingerprint(value: unknown, what: string): string {
   const { text } = encodeValue(value, what)
   const canonical = text === undefined ? 'undefined' : JSON.stringify(sorted(JSON.parse(text)))
-  return createHash('sha256').update(canonical).digest('base64url').slice(0, 16)
+  return sha256(canonical).slice(0, 16)
+}
+
+/** The module is loaded when it is needed: it takes longer to load than the rest of Nerve's core. */
+function sha256(text: string): string {
+  return process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('base64url')
 }
 
 export function contentHash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
+  return sha256(text)
 }
 
 /** True for values that JSON keeps exactly as they are. */
@@ -111,7 +115,8 @@ function tagObject(value: object, place: Place): unknown {
 }
 
 function tagContents(value: object, place: Place): unknown {
-  if (Array.isArray(value)) return value.map((item, i) => tagAt(item, i, place))
+  // Array.from also visits holes, which map would leave out.
+  if (Array.isArray(value)) return Array.from(value, (item, i) => tagAt(item, i, place))
   if (value instanceof Date) return { [TAG]: 'date', v: value.getTime() }
   if (value instanceof Map) return { [TAG]: 'map', v: [...value].map((pair, i) => tagAt(pair, i, place)) }
   if (value instanceof Set) return { [TAG]: 'set', v: [...value].map((item, i) => tagAt(item, i, place)) }
@@ -188,9 +193,14 @@ function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(sorted)
   const record = value as Record<string, unknown>
+  if (record[TAG] === 'object') return { [TAG]: 'object', v: sortedPairs(record['v'] as [string, unknown][]) }
   return Object.fromEntries(
     Object.keys(record)
       .toSorted()
       .map((key) => [key, sorted(record[key])]),
   )
+}
+
+function sortedPairs(pairs: readonly [string, unknown][]): unknown {
+  return pairs.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, sorted(item)])
 }

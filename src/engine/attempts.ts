@@ -3,14 +3,15 @@ import { milliseconds } from '../base/duration.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
 import type { StepCompleted, StepFailed, StepStopped, Usage } from '../journal/events.ts'
-import { Call } from './call.ts'
+import { Call, type CallStart } from './call.ts'
 import type { StepCall, StepOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { backoffDelay, isHopeless, parkUntil } from './policy.ts'
 import { here, type Place, type Scope } from './scope.ts'
-import { after } from './waits.ts'
+import { after, rejectWith } from './waits.ts'
 
-const ONE_STEP: Usage = { steps: 1 }
+/** A first attempt that reserves nothing but itself. */
+const USUAL: CallStart = { number: 1, aside: { steps: 1 }, resumed: false, fallback: false }
 
 type Writable<Event> = { -readonly [Key in keyof Event]: Event[Key] }
 
@@ -27,7 +28,10 @@ export interface StepRun<Output> {
 /** One attempt, and whatever its end asks for. */
 export async function attempt<Output>(one: StepRun<Output>, number: number, resumed = false): Promise<Output> {
   const { execution, options } = one
-  if (mustWait(one)) await admit(one)
+  // Others may be admitted in the same tick: what counts is the room there is when this one sets its share aside.
+  if (mustWait(one))
+    do await admit(one)
+    while (!hasRoom(one))
   const call = startCall(one, number, resumed)
   if (options.effect === 'once' || options.effect === 'resumable') call.announced = true
   execution.begin(call)
@@ -47,9 +51,10 @@ export async function attempt<Output>(one: StepRun<Output>, number: number, resu
 
 export function startCall<Output>(one: StepRun<Output>, number: number, resumed: boolean): Call {
   const { execution, place, options } = one
-  const aside = options.reserve === undefined ? ONE_STEP : { ...options.reserve, steps: 1 }
-  execution.ledger.setAside(aside, 1)
-  return new Call(execution, place, { number, aside, resumed, fallback: one.fallback })
+  const usual = number === 1 && options.reserve === undefined && !resumed && !one.fallback
+  const start = usual ? USUAL : { number, aside: { ...options.reserve, steps: 1 }, resumed, fallback: one.fallback }
+  execution.ledger.setAside(start.aside, 1)
+  return new Call(execution, place, start)
 }
 
 /** The function's promise, which also ends when the call is stopped or its time is up. */
@@ -86,10 +91,16 @@ async function admit<Output>(one: StepRun<Output>): Promise<void> {
     if (execution.closed !== undefined) throw execution.closed
     throwIfStopped(place.scope)
     if (execution.replayEnd !== undefined || tree.hold !== undefined) continue
-    const shortage = ledger.limited ? ledger.shortage({ ...options.reserve, steps: 1 }) : undefined
+    const shortage = ledger.shortage({ ...options.reserve, steps: 1 })
     if (shortage === undefined) return
     tree.exhaust(shortage, place.path)
   }
+}
+
+function hasRoom<Output>({ execution, options }: StepRun<Output>): boolean {
+  const { replayEnd, tree, closed, ledger } = execution
+  if (replayEnd !== undefined || tree.hold !== undefined || closed !== undefined) return false
+  return ledger.shortage({ ...options.reserve, steps: 1 }) === undefined
 }
 
 function throwIfStopped(from: Scope): void {
@@ -112,7 +123,8 @@ export function record<Output>(
   deliver: (value: Output | Promise<Output>) => void,
 ): void {
   const { execution, place, mark } = one
-  const end = execution.end(call)
+  const now = execution.clock.now()
+  const end = execution.end(call, now)
   const event: Writable<StepCompleted> = {
     type: 'step-completed',
     path: place.path,
@@ -126,7 +138,7 @@ export function record<Output>(
   if (usage !== undefined) event.usage = usage
   if (output !== undefined) event.output = output
   try {
-    execution.append(event, () => deliver(output), place)
+    execution.append(event, () => deliver(output), place, now)
     warn(execution)
   } catch (thrown) {
     // The value cannot be kept, or the run is over.
@@ -143,7 +155,7 @@ export async function afterFailure<Output>(one: StepRun<Output>, call: Call, thr
     case 'cancel':
     case 'end':
       recordStop(one, call, { reason: call.stopped === 'scope' ? 'scope' : 'cancel' })
-      throw thrown
+      return new Promise((_, reject) => rejectWith(reject, thrown))
     case 'budget':
       recordStop(one, call, { reason: 'budget' })
       return attempt(one, call.attempt)
@@ -176,13 +188,15 @@ export function pauseUntil<Output>(one: StepRun<Output>, until: number): Promise
     const disarm = execution.clock.at(until, () => {
       end()
       resolve()
+      // When a hold keeps the next attempt back, nothing else would show that the run has come to rest.
+      execution.committer.arm(execution)
     })
     execution.waits.set(path, {
       scope: place.scope,
       forget: disarm,
       withdraw(error) {
         end()
-        execution.append({ type: 'wait-withdrawn', path }, () => reject(error))
+        execution.append({ type: 'wait-withdrawn', path }, () => rejectWith(reject, error))
       },
     })
   })

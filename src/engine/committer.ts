@@ -8,15 +8,16 @@
  *  3. When the store refuses, every waiter of the refused run hears of it, and that run appends nothing more.
  */
 import { failpoint } from '../base/failpoint.ts'
-import { microtask } from '../base/microtask.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Durability, JournalEvent } from '../journal/events.ts'
 import type { Append, AppendResult, JournalStore } from '../journal/port.ts'
 import type { Bus } from './bus.ts'
 import type { Turn } from './delivery.ts'
+import { afterDrain } from './drain.ts'
 
 /** What a run hands over at a flush. */
 export interface Handover {
+  readonly source: Source
   readonly append: Append
   readonly durability: Durability
   /** What the rows say, for those who listen. */
@@ -34,6 +35,8 @@ const YIELD_MS = 5
 export interface Source {
   /** Commits to this run are slow, so they wait for whatever else this turn of the event loop brings. */
   readonly patient: boolean
+  /** True while the committer has it on its list. Only the committer sets it. */
+  listed: boolean
   handover(): Handover | undefined
   /** What the run waits for has been committed. */
   delivered(turns: readonly Turn[]): void
@@ -46,7 +49,7 @@ export interface Source {
 export class Committer {
   readonly #store: JournalStore
   readonly #bus: Bus
-  #dirty = new Set<Source>()
+  #list: Source[] = []
   #armed = false
   #yielded = 0
   #writing: Promise<void> | undefined
@@ -58,11 +61,14 @@ export class Committer {
 
   /** Asks for a flush at the end of this tick. */
   arm(source: Source): void {
-    this.#dirty.add(source)
+    if (!source.listed) {
+      source.listed = true
+      this.#list.push(source)
+    }
     if (this.#armed) return
     this.#armed = true
     if (source.patient || performance.now() - this.#yielded > YIELD_MS) setImmediate(this.#onTurn)
-    else microtask(this.#afterMicrotasks)
+    else afterDrain(this.#onTick)
   }
 
   /** Resolves when everything appended so far has been committed or refused. */
@@ -70,11 +76,6 @@ export class Committer {
     while (this.#armed || this.#writing !== undefined) {
       await (this.#writing ?? new Promise((resolve) => setImmediate(resolve)))
     }
-  }
-
-  /** From a microtask, the next tick comes after all other microtasks; from a tick it would come before them. */
-  readonly #afterMicrotasks = (): void => {
-    process.nextTick(this.#onTick)
   }
 
   readonly #onTurn = (): void => {
@@ -94,35 +95,40 @@ export class Committer {
     else this.#finish(batch, results)
   }
 
-  #collect(): Ready[] {
-    const sources = this.#dirty
-    this.#dirty = new Set()
-    const batch: Ready[] = []
-    for (const source of sources) {
+  #collect(): Handover[] {
+    const list = this.#list
+    this.#list = []
+    const batch: Handover[] = []
+    for (const source of list) {
+      source.listed = false
       const handover = source.handover()
       if (handover === undefined) source.rested()
-      else batch.push({ source, handover })
+      else batch.push(handover)
     }
     return batch
   }
 
-  #append(batch: readonly Ready[]): readonly AppendResult[] | Promise<readonly AppendResult[]> {
-    const durability = batch.some((one) => one.handover.durability === 'power') ? 'power' : 'process'
-    return this.#store.append(
-      batch.map((one) => one.handover.append),
-      durability,
-    )
+  #append(batch: readonly Handover[]): readonly AppendResult[] | Promise<readonly AppendResult[]> {
+    const appends: Append[] = []
+    let durability: Durability = 'process'
+    for (const one of batch) {
+      appends.push(one.append)
+      if (one.durability === 'power') durability = 'power'
+    }
+    return this.#store.append(appends, durability)
   }
 
-  #finish(batch: readonly Ready[], results: readonly AppendResult[]): void {
+  #finish(batch: readonly Handover[], results: readonly AppendResult[]): void {
     failpoint('commit-after')
-    for (const [index, { source, handover }] of batch.entries()) {
-      if (results[index] === 'ok') this.#deliver(source, handover)
-      else source.refused(lost(handover.append.run))
+    let index = 0
+    for (const one of batch) {
+      if (results[index] === 'ok') this.#deliver(one)
+      else one.source.refused(lost(one.append.run))
+      index += 1
     }
   }
 
-  async #finishLater(batch: readonly Ready[], results: Promise<readonly AppendResult[]>): Promise<void> {
+  async #finishLater(batch: readonly Handover[], results: Promise<readonly AppendResult[]>): Promise<void> {
     try {
       await results.then(
         (kept) => this.#finish(batch, kept),
@@ -130,7 +136,7 @@ export class Committer {
       )
     } finally {
       this.#writing = undefined
-      if (this.#dirty.size > 0 && !this.#armed) {
+      if (this.#list.length > 0 && !this.#armed) {
         this.#armed = true
         setImmediate(this.#onTurn)
       }
@@ -138,10 +144,10 @@ export class Committer {
   }
 
   /** A commit of several trees that failed is tried for each alone, so that one tree cannot fail another. */
-  async #refuse(batch: readonly Ready[], error: unknown): Promise<void> {
-    const groups = new Set(batch.map((one) => one.handover.group))
+  async #refuse(batch: readonly Handover[], error: unknown): Promise<void> {
+    const groups = new Set(batch.map((one) => one.group))
     for (const group of groups) {
-      const together = batch.filter((one) => one.handover.group === group)
+      const together = batch.filter((one) => one.group === group)
       const refused = (alone: unknown): void => {
         for (const one of together) one.source.refused(asNerveError(alone))
       }
@@ -150,10 +156,10 @@ export class Committer {
     }
   }
 
-  #deliver(source: Source, handover: Handover): void {
+  #deliver(handover: Handover): void {
     if (this.#bus.heard) this.#publish(handover)
     failpoint('deliver-before')
-    if (handover.turns.length > 0) source.delivered(handover.turns)
+    if (handover.turns.length > 0) handover.source.delivered(handover.turns)
   }
 
   #publish({ append, events }: Handover): void {
@@ -162,11 +168,6 @@ export class Committer {
       if (row !== undefined) this.#bus.publish({ run: append.run, seq: row.seq, time: row.time, event })
     }
   }
-}
-
-interface Ready {
-  readonly source: Source
-  readonly handover: Handover
 }
 
 function lost(run: string): NerveError {

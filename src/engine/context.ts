@@ -1,5 +1,4 @@
 /** The object that authors write against: every primitive, bound to one run. */
-import { randomUUID } from 'node:crypto'
 import { milliseconds } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import { all, map, race } from './branches.ts'
@@ -15,8 +14,11 @@ export function createContext(execution: Execution, children: ChildStarter): Con
     input: state.input,
     params: { ...execution.definition.options.params, ...state.params },
     runId: execution.run,
-    signal: execution.controller.signal,
+    get signal() {
+      return execution.controller.signal
+    },
     step(label, run, options) {
+      if (isOver(execution)) return NEVER
       try {
         return step(execution, label, run, options)
       } catch (error) {
@@ -24,32 +26,40 @@ export function createContext(execution: Execution, children: ChildStarter): Con
       }
     },
     ask: (prompt, options = {}) =>
-      settled(() => ask(execution, prompt, options as AskOptions<string, unknown>, 'ask')) as never,
+      settled(execution, () => ask(execution, prompt, options as AskOptions<string, unknown>, 'ask')) as never,
     gate: (prompt, options = {}) =>
-      settled(() => ask(execution, prompt, gateOptions(options as AskOptions), 'gate')) as never,
-    waitFor: (name, options = {}) => settled(() => waitFor(execution, name, options)) as never,
+      settled(execution, () => ask(execution, prompt, gateOptions(options as AskOptions), 'gate')) as never,
+    waitFor: (name, options = {}) => settled(execution, () => waitFor(execution, name, options)) as never,
     sleep: (duration, options = {}) =>
-      settled(() => {
+      settled(execution, () => {
         const ms = milliseconds(duration, 'sleep')
         return sleep(execution, execution.enter(options.label ?? 'sleep'), () => execution.clock.now() + ms)
       }),
     now: () => value(execution, 'now', () => execution.clock.now()),
     random: () => value(execution, 'random', Math.random),
-    uuid: () => value(execution, 'uuid', randomUUID),
+    uuid: () => value(execution, 'uuid', () => crypto.randomUUID()),
     emit: (name, data) => emit(execution, name, data),
-    all: (branches, options = {}) => settled(() => all(execution, branches as never, options)) as never,
-    map: (items, run, options = {}) => settled(() => map(execution, items, run, options)),
-    race: (branches, options = {}) => settled(() => race(execution, branches, options)),
+    all: (branches, options = {}) => settled(execution, () => all(execution, branches as never, options)) as never,
+    map: (items, run, options = {}) => settled(execution, () => map(execution, items, run, options)),
+    race: (branches, options = {}) => settled(execution, () => race(execution, branches, options)),
     child: (definition, input, options = {}) =>
-      settled(() => child(execution, children, { definition, input, options })) as never,
-    messages: () => settled(() => messages(execution)),
+      settled(execution, () => child(execution, children, { definition, input, options })) as never,
+    messages: () => settled(execution, () => messages(execution)),
     usage: () => ({ spent: execution.ledger.totals(), left: execution.ledger.left() }),
-    checkpoint: (name, data) => settled(() => checkpoint(execution, name, data)),
+    checkpoint: (name, data) => settled(execution, () => checkpoint(execution, name, data)),
   }
 }
 
+/** Code that goes on after its run has ended (a promise that nobody waited for) gets nowhere, and harms no other run. */
+const NEVER = new Promise<never>(() => undefined)
+
+function isOver(execution: Execution): boolean {
+  return execution.closed?.code === 'run-ended'
+}
+
 /** Errors made while calling become rejections. */
-function settled<Value>(call: () => Promise<Value>): Promise<Value> {
+function settled<Value>(execution: Execution, call: () => Promise<Value>): Promise<Value> {
+  if (isOver(execution)) return NEVER
   try {
     return handled(call())
   } catch (error) {

@@ -1,12 +1,12 @@
 /**
- * Hands results to the author's code, in the order of the journal and one at a time for each scope: the code that goes
- * on from a result has done all it can do before the next result comes. A replay hands out what is recorded in the same
- * order, so the code makes its calls in the same order too, whatever ran beside what. Knows nothing of stores.
+ * Hands results to the author's code, in the order of the journal and one at a time: the code that goes on from a result
+ * has done all it can do before the next result comes. A replay hands out what is recorded in the same order, so the
+ * code makes its calls in the same order too, whatever ran beside what. Knows nothing of stores.
  *
- * Invariant: results of one scope are delivered by ascending sequence number, live and in a replay.
+ * Invariant: results of a run are delivered by ascending sequence number, live and in a replay.
  */
 import type { Drains } from './drain.ts'
-import type { Place, Scope } from './scope.ts'
+import type { Place } from './scope.ts'
 
 /** A result that is durable and waits for its turn. */
 export interface Turn {
@@ -18,10 +18,15 @@ export interface Turn {
 
 export class Delivery {
   readonly #drains: Drains
+  readonly #onEmpty: () => void
   #turns: Turn[] = []
+  /** Those before this one have had their turn. */
+  #at = 0
 
-  constructor(drains: Drains) {
+  /** `onEmpty` is called when the last of several results had its turn. */
+  constructor(drains: Drains, onEmpty: () => void) {
     this.#drains = drains
+    this.#onEmpty = onEmpty
     drains.onEnd = this.#pass
   }
 
@@ -41,7 +46,8 @@ export class Delivery {
   /** A recorded result that the replay has reached: its turn comes when the code has nothing more to do by itself. */
   replay(turn: Turn): void {
     const turns = this.#turns
-    const place = turns.length === 0 ? 0 : turns.findLastIndex((one) => one.seq < turn.seq) + 1
+    let place = turns.length
+    while (place > this.#at && (turns[place - 1]?.seq ?? 0) > turn.seq) place -= 1
     if (place === turns.length) turns.push(turn)
     else turns.splice(place, 0, turn)
     void this.#drains.now
@@ -49,24 +55,18 @@ export class Delivery {
 
   forget(): void {
     this.#turns = []
+    this.#at = 0
   }
 
   readonly #pass = (): void => {
-    if (this.#turns.length === 0) return
-    const turns = this.#turns
-    this.#turns = []
-    const begun = this.#drains.begin()
-    const only = turns.length === 1 ? turns[0] : undefined
-    if (only !== undefined) return hand(only, begun)
-    const served = new Set<Scope>()
-    for (const turn of turns) {
-      const scope = turn.place?.scope
-      if (scope !== undefined && served.has(scope)) this.#turns.push(turn)
-      else {
-        if (scope !== undefined) served.add(scope)
-        hand(turn, begun)
-      }
+    const next = this.#turns[this.#at]
+    if (next === undefined) return
+    this.#at += 1
+    if (this.#at === this.#turns.length) {
+      this.forget()
+      this.#onEmpty()
     }
+    hand(next, this.#drains.begin())
   }
 }
 

@@ -5,6 +5,36 @@
  */
 import { microtask } from '../base/microtask.ts'
 
+let stretch: (() => void)[] = []
+let waiting: (() => void)[] = []
+
+/** Calls back when the code that runs now waits, or has ended. */
+export function afterStretch(call: () => void): void {
+  if (stretch.push(call) === 1) microtask(callSoon)
+}
+
+/** Calls back when every promise that could go on has gone on. */
+export function afterDrain(call: () => void): void {
+  if (waiting.push(call) === 1) afterStretch(callLater)
+}
+
+function callSoon(): void {
+  const calls = stretch
+  stretch = []
+  for (const call of calls) call()
+}
+
+/** From a microtask, the next tick comes after all other microtasks; from a tick it would come before them. */
+function callLater(): void {
+  process.nextTick(callAll)
+}
+
+function callAll(): void {
+  const calls = waiting
+  waiting = []
+  for (const call of calls) call()
+}
+
 export class Drains {
   #current = 0
   #open = false
@@ -34,12 +64,7 @@ export class Drains {
 
   #endLater(): void {
     this.#ending = this.#current
-    // From a microtask, the next tick comes after all other microtasks; from a tick it would come before them.
-    microtask(this.#afterMicrotasks)
-  }
-
-  readonly #afterMicrotasks = (): void => {
-    process.nextTick(this.#end)
+    afterDrain(this.#end)
   }
 
   readonly #end = (): void => {

@@ -27,6 +27,7 @@ import { Ledger } from './ledger.ts'
 import { enter, openScope, type Place, type Scope } from './scope.ts'
 import { sweep } from './sweep.ts'
 import type { Tree } from './tree.ts'
+import { RUN_OVER } from './troubles.ts'
 import type { OpenWait } from './waits.ts'
 
 /** How long a resting replay may stay short of what is recorded before it counts as diverged. */
@@ -80,7 +81,7 @@ export class Execution implements Source {
   readonly root: Place
   readonly calls = new Set<Call>()
   readonly waits = new Map<string, OpenWait>()
-  readonly controller = new AbortController()
+  listed = false
   readonly #dry: ExecutionOptions['dry']
   readonly #durability: Durability
   readonly #host: string
@@ -92,7 +93,7 @@ export class Execution implements Source {
   #events: JournalEvent[] = []
   #turns: Turn[] = []
   readonly #delivery: Delivery
-  #starting: Call[] = []
+  readonly #starting: Call[] = []
   #settled: { readonly command: number; readonly result: string }[] = []
   readonly #ticked: (() => void)[] = []
   #handed = false
@@ -101,6 +102,7 @@ export class Execution implements Source {
   #headStatus: RunStatus | undefined
   #headDelayed = false
   #closed: NerveError | undefined
+  #controller: AbortController | undefined
   #activeMark = 0
 
   constructor(parts: EngineParts, options: ExecutionOptions) {
@@ -120,7 +122,7 @@ export class Execution implements Source {
     this.#headVersion = options.state.headVersion
     this.ledger = new Ledger(options.state, options.parent?.ledger)
     const drains = new Drains()
-    this.#delivery = new Delivery(drains)
+    this.#delivery = new Delivery(drains, () => this.committer.arm(this))
     this.root = openScope('', { owner: this, drains, parent: undefined })
     if (options.outcomes !== undefined) this.#startReplay(options.outcomes)
   }
@@ -138,8 +140,15 @@ export class Execution implements Source {
     return this.#released
   }
 
+  /** Aborts when the run is cancelled. Made when somebody asks for it. */
+  get controller(): AbortController {
+    this.#controller ??= new AbortController()
+    return this.#controller
+  }
+
+  /** Why nothing more can be appended: the run is over, or this process gave it up. */
   get closed(): NerveError | undefined {
-    return this.#closed
+    return this.#closed ?? (this.state.end === undefined ? undefined : RUN_OVER)
   }
 
   enter(label: string): Place {
@@ -151,10 +160,9 @@ export class Execution implements Source {
    * Appends an event; `deliver` is called once it is durable, and for the result of a call at `place` when its turn has
    * come. Throws when its value cannot be kept.
    */
-  append(event: JournalEvent, deliver?: () => void, place?: Place): void {
-    if (this.#closed !== undefined) throw this.#closed
+  append(event: JournalEvent, deliver?: () => void, place?: Place, time = this.clock.now()): void {
+    if (this.closed !== undefined) throw this.closed
     const seq = this.state.seq + 1
-    const time = this.clock.now()
     this.#rows.push(encodeEvent(event, seq, time))
     fold(this.state, seq, time, event)
     this.#events.push(event)
@@ -228,8 +236,7 @@ export class Execution implements Source {
   }
 
   /** Ends a call: the milliseconds the run has worked since it last said so. */
-  end(call: Call): { readonly active?: number } {
-    const now = this.clock.now()
+  end(call: Call, now = this.clock.now()): { readonly active?: number } {
     const active = now - this.#activeMark
     this.#activeMark = now
     this.calls.delete(call)
@@ -259,10 +266,10 @@ export class Execution implements Source {
     if (this.#replay !== undefined || this.#closed !== undefined) return undefined
     this.#appendStarted()
     this.#handed = this.#rows.length > 0
-    // With only waits open, one more tick tells whether the run rests.
-    if (this.#rows.length > 0 && this.calls.size === 0) this.committer.arm(this)
     const head = this.#headIfChanged()
     if (this.#rows.length === 0 && this.#settled.length === 0 && head === undefined) return undefined
+    // With only waits open, one more tick tells whether the run rests, also after a commit of the head alone.
+    if (this.calls.size === 0) this.committer.arm(this)
     const append: { -readonly [Key in keyof Append]: Append[Key] } = {
       run: this.run,
       epoch: this.tree.epoch,
@@ -272,6 +279,7 @@ export class Execution implements Source {
     if (this.#create) append.create = { host: this.#host }
     if (this.#settled.length > 0) append.settle = this.#settled
     const handover: Handover = {
+      source: this,
       append,
       durability: this.#durability,
       events: this.#events,
@@ -292,6 +300,8 @@ export class Execution implements Source {
 
   rested(): void {
     if (this.#replay !== undefined) this.#lookAtReplay(this.#replay)
+    // What waits for its turn is handed out without another commit, after which nobody would look again.
+    else if (this.#delivery.waiting) this.committer.arm(this)
     else this.tree.look()
   }
 
@@ -311,10 +321,8 @@ export class Execution implements Source {
   #appendStarted(): void {
     const starting = this.#starting
     if (starting.length === 0) return
-    this.#starting = []
-    for (const call of starting) {
-      if (!call.ended) this.append(call.startedEvent)
-    }
+    for (const call of starting) if (!call.ended) this.append(call.startedEvent)
+    starting.length = 0
   }
 
   #headIfChanged(): Append['head'] {

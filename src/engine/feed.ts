@@ -51,7 +51,10 @@ export async function* feed(
         inlet.behind = false
         // Looked at before the entries are read: an end that is known by then is among them, or lies before the cursor.
         const over = (await store.find(run))?.head.ended !== undefined
-        for (const entry of await readEntries(store, run, cursor)) {
+        const entries = await readEntries(store, run, cursor)
+        // Parts that were sent before these events come before them.
+        yield* inlet.parts(entries.at(-1)?.seq ?? cursor)
+        for (const entry of entries) {
           cursor = entry.seq
           yield { ...entry.event, run, seq: entry.seq, time: entry.time }
           if (isEnd(entry.event.type)) return
@@ -61,9 +64,9 @@ export async function* feed(
       for (const item of inlet.take()) {
         if (!isLive(item)) {
           if (item.seq <= cursor) continue
-          if (item.seq > cursor + 1) {
+          if (inlet.behind || item.seq > cursor + 1) {
             inlet.behind = true
-            break
+            continue
           }
           cursor = item.seq
         }
@@ -104,6 +107,13 @@ class Inlet {
     if (this.#dropped > 0) items.push({ live: true, type: 'gap', run: this.#run, dropped: this.#dropped })
     this.#dropped = 0
     return items
+  }
+
+  /** The live parts that are there; events after the last one that was read have to be read again. */
+  parts(read: number): FeedItem[] {
+    const items = this.take()
+    if (items.some((item) => !isLive(item) && item.seq > read)) this.behind = true
+    return items.filter(isLive)
   }
 
   /** Resolves when there may be more, at the latest after the time in which other processes are looked at. */

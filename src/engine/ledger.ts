@@ -56,9 +56,9 @@ export class Ledger {
   }
 
   setAside(amount: Usage, sign: 1 | -1): void {
-    for (const dimension of DIMENSIONS) {
-      const change = amount[dimension]
-      if (change !== undefined) this.#aside[dimension] += sign * change
+    for (const key in amount) {
+      const dimension = key as Dimension
+      this.#aside[dimension] += sign * (amount[dimension] ?? 0)
     }
     this.parent?.setAside(amount, sign)
   }

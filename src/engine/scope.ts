@@ -10,9 +10,8 @@
  * waited for more (a function that made calls, several promises): then everything delivered by then lies before it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { microtask } from '../base/microtask.ts'
 import { NerveError } from '../base/nerve-error.ts'
-import type { Drains } from './drain.ts'
+import { afterStretch, type Drains } from './drain.ts'
 
 /** A line of calls in one scope, each after the one before. */
 interface Line {
@@ -157,7 +156,7 @@ export function enter(root: Place, label: string): Place {
     delivered: false,
   }
   ;(place as { path: string }).path = number(place, label)
-  if (opened.push(place) === 1) microtask(closeOpened)
+  if (opened.push(place) === 1) afterStretch(closeOpened)
   here.enterWith(place)
   return place
 }

@@ -49,7 +49,7 @@ export function step<Output>(
 
 /** The usual first attempt, without a promise more than it needs: this is where the engine's speed comes from. */
 function atOnce<Output>(one: StepRun<Output>): Promise<Output> {
-  const { execution, place } = one
+  const { execution } = one
   let resolve!: (value: Output | Promise<Output>) => void
   const promise = new Promise<Output>((settle) => {
     resolve = settle

@@ -13,6 +13,7 @@ import { statusOf } from '../journal/fold.ts'
 import type { Execution } from './execution.ts'
 import type { Shortage } from './ledger.ts'
 import { isWithin, type Scope } from './scope.ts'
+import { RUN_OVER } from './troubles.ts'
 
 /** What the engine wants to hear of a tree. */
 export interface TreeEvents {
@@ -22,9 +23,6 @@ export interface TreeEvents {
   diverged(tree: Tree, execution: Execution, plan: ResumePlan): void
   abandoned(execution: Execution, path: string, child: string): void
 }
-
-/** Made once: every run ends, and making an error costs as much as a step. */
-const RUN_OVER = new NerveError('run-ended', 'The run has ended; nothing can be added to it.')
 
 /** How long a cancelled run may take to clean up before it is reported as cancelled all the same. */
 const CANCEL_GRACE_MS = 5_000
@@ -94,7 +92,7 @@ export class Tree {
   }
 
   rested(execution: Execution): void {
-    if (execution.calls.size > 0) return
+    if (execution.calls.size > 0 || this.#timers.size === 0) return
     this.#timers.get(execution)?.()
     this.#timers.delete(execution)
   }
@@ -283,8 +281,9 @@ function isElsewhere({ state }: Execution): boolean {
 }
 
 /** True while a failed attempt waits to be tried again. */
-export function isRetrying(execution: Execution): boolean {
-  for (const wait of execution.state.waits.values()) if (wait.kind === 'retry') return true
+export function isRetrying({ state, waits }: Execution): boolean {
+  // The journal has the wait until the next attempt starts; when its time has come, a hold may still keep that back.
+  for (const [path, wait] of state.waits) if (wait.kind === 'retry' && waits.has(path)) return true
   return false
 }
 

@@ -30,6 +30,9 @@ export function ownedElsewhere(run: string): NerveError {
   )
 }
 
+/** Made once: every run ends, and making an error costs as much as a step. */
+export const RUN_OVER = new NerveError('run-ended', 'The run has ended; nothing can be added to it.')
+
 /** Made once: parking a hundred thousand runs needs no hundred thousand errors. */
 export const PARKED = new NerveError('host-closed', 'The run is not in memory here; it waits in its journal.')
 

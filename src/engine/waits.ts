@@ -128,7 +128,7 @@ function openQuestion(execution: Execution, place: Place, opening: Opening): voi
         ),
     },
     forget: () => disarm?.(),
-    withdraw: (error) => void end({ type: 'question-withdrawn', path, id }, () => reject(error)),
+    withdraw: (error) => void end({ type: 'question-withdrawn', path, id }, () => rejectWith(reject, error)),
   })
 }
 
@@ -193,7 +193,7 @@ function openSignalWait(execution: Execution, place: Place, opening: SignalOpeni
     forget: () => disarm?.(),
     withdraw(error) {
       close()
-      execution.append({ type: 'wait-withdrawn', path }, () => reject(error))
+      execution.append({ type: 'wait-withdrawn', path }, () => rejectWith(reject, error))
     },
   })
 }
@@ -227,7 +227,7 @@ export function sleep(execution: Execution, place: Place, until: () => number): 
       withdraw(error) {
         disarm()
         execution.waits.delete(path)
-        execution.append({ type: 'wait-withdrawn', path }, () => reject(error))
+        execution.append({ type: 'wait-withdrawn', path }, () => rejectWith(reject, error))
       },
     })
   })
@@ -276,6 +276,11 @@ function checkAsk(prompt: unknown, options: AskOptions<string, unknown>): void {
   if (options.onDeadline !== undefined && options.deadline === undefined) {
     throw new NerveError('bad-option', `The question '${prompt}' has onDeadline without a deadline.`)
   }
+}
+
+/** Without an error the run is over by itself: code that nobody waited for goes no further, and nobody hears of it. */
+export function rejectWith(reject: (error: unknown) => void, error: unknown): void {
+  if (error !== undefined) reject(error)
 }
 
 export function after(place: Pick<Place, 'after'>): { readonly after?: string } {

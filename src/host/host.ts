@@ -1,6 +1,7 @@
 /**
  * The host: the process that owns runs. Wires the engine to a store, a clock and the definitions it may drive.
- * Everything a surface can do, it does through this.
+ * Everything a surface can do, it does through this. What few runs need is loaded when it is asked for, so that `import
+ * 'nerve'` stays quick.
  */
 import { join } from 'node:path'
 import { systemClock, type Clock } from '../base/clock.ts'
@@ -10,19 +11,16 @@ import type { Heard, Subscription } from '../engine/bus.ts'
 import { command } from '../engine/commands.ts'
 import type { AnyDefinition, Definition } from '../engine/definition.ts'
 import { Engine } from '../engine/engine.ts'
-import { forkRun, type ForkOptions } from '../engine/fork.ts'
+import type { ForkOptions } from '../engine/fork.ts'
 import { Keeper, recoverRuns, type Recovered } from '../engine/recovery.ts'
-import { replayRun, type Replayed } from '../engine/replay.ts'
+import type { Replayed } from '../engine/replay.ts'
 import type { StartOptions } from '../engine/start.ts'
-import { exportRun, importRun } from '../engine/transfer.ts'
 import { divergence } from '../engine/troubles.ts'
 import type { Actor, Durability, Entry, ResumePlan, RunStatus } from '../journal/events.ts'
 import type { JournalStore } from '../journal/port.ts'
 import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
 import { MemoryStore } from '../stores/memory-store.ts'
 import { createHandle, type Handle, type HandleParts, type ResumeOptions } from './handle.ts'
-import { loadDefinitions } from './definition-file.ts'
-import { acceptPlan } from './resume.ts'
 
 export interface HostOptions {
   /** The project folder; the database is `.nerve/nerve.db` in it (default: the current folder). */
@@ -149,6 +147,7 @@ async function resolveDefinition(
 ): Promise<AnyDefinition | undefined> {
   const found = known.get(name)
   if (found !== undefined || source === undefined) return found
+  const { loadDefinitions } = await import('./definition-file.ts')
   return (await loadDefinitions(source)).find((definition) => definition.name === name)
 }
 
@@ -233,16 +232,19 @@ class LocalHost implements Host {
   async replay(run: string, definition?: AnyDefinition): Promise<Replayed> {
     const row = await this.run(run)
     const { entries } = await this.#engine.stored(row.run)
+    const { replayRun } = await import('../engine/replay.ts')
     return replayRun(definition ?? (await this.#definition(row)), entries, this.#engine.clock)
   }
 
   async export(run: string): Promise<string> {
     const lines: string[] = []
+    const { exportRun } = await import('../engine/transfer.ts')
     for await (const line of exportRun(this.#engine, (await this.run(run)).root)) lines.push(line)
     return `${lines.join('\n')}\n`
   }
 
   async import(text: string): Promise<Handle> {
+    const { importRun } = await import('../engine/transfer.ts')
     return createHandle(this.#parts, await importRun(this.#engine, text))
   }
 
@@ -283,6 +285,7 @@ class LocalHost implements Host {
 
   async #fork(run: string, options: ForkOptions): Promise<string> {
     const row = await this.run(run)
+    const { forkRun } = await import('../engine/fork.ts')
     const id = await forkRun(this.#engine, row.run, await this.#definition(row), options)
     await this.#engine.take(id)
     return id
@@ -292,6 +295,7 @@ class LocalHost implements Host {
     const { accept, from, budget, ...actor } = options
     const row = await this.run(run)
     if (accept === true || from !== undefined) {
+      const { acceptPlan } = await import('./resume.ts')
       await acceptPlan(this.#engine, row.root, { plan: await this.plan(row.root), from, actor })
     } else {
       const plan = row.status === 'paused' ? await this.#pausedPlan(row) : undefined

@@ -150,12 +150,16 @@ export function fold(state: RunState, seq: number, time: number, event: JournalE
       return foldTrouble(state, time, event)
     case 'run-created':
       return foldCreated(state, time, event)
+    case 'run-recovered':
+      // What was in flight went with its process.
+      state.inFlight.clear()
+      state.headVersion += 1
+      return
     case 'scope-opened':
     case 'race-decided':
     case 'value-recorded':
     case 'emitted':
     case 'checkpoint-recorded':
-    case 'run-recovered':
     case 'interrupt-requested':
     case 'plan-accepted':
       return

@@ -1,6 +1,10 @@
-/** The journal in memory: the same port and the same suite, for tests and for runs that need not outlive the process. */
+/**
+ * The journal in memory: the same port and the same suite, for tests and for runs that need not outlive the process.
+ * Runs that have ended are forgotten, the oldest first, once there are more than KEPT_EVENTS events.
+ */
 import { NerveError } from '../base/nerve-error.ts'
 import type { Row } from '../journal/codec.ts'
+import { isEnded } from '../journal/events.ts'
 import type {
   Append,
   AppendResult,
@@ -11,6 +15,8 @@ import type {
   OwnedHead,
   RunHead,
 } from '../journal/port.ts'
+
+const KEPT_EVENTS = 100_000
 
 interface Kept {
   head: RunHead
@@ -28,6 +34,9 @@ export class MemoryStore implements JournalStore {
   readonly #trees = new Map<string, Kept[]>()
   readonly #hosts = new Map<string, HostRecord>()
   readonly #commands = new Map<number, KeptCommand>()
+  readonly #ended = new Set<string>()
+  readonly #waking = new Set<Kept>()
+  #events = 0
   #lastCommand = 0
   #version = 0
 
@@ -126,7 +135,7 @@ export class MemoryStore implements JournalStore {
   }
 
   nextWake(): Promise<number | undefined> {
-    const times = [...this.#runs.values()]
+    const times = [...this.#waking]
       .filter((kept) => kept.owner === undefined && !this.#resting(kept))
       .flatMap((kept) => (kept.head.wake === undefined ? [] : [kept.head.wake]))
     return Promise.resolve(times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b)))
@@ -137,6 +146,9 @@ export class MemoryStore implements JournalStore {
       const kept = this.#runs.get(run)
       if (kept === undefined) continue
       this.#runs.delete(run)
+      this.#ended.delete(run)
+      this.#waking.delete(kept)
+      this.#events -= kept.rows.length
       const rest = this.#tree(kept.head.root).filter((one) => one !== kept)
       if (rest.length === 0) this.#trees.delete(kept.head.root)
       else this.#trees.set(kept.head.root, rest)
@@ -172,12 +184,23 @@ export class MemoryStore implements JournalStore {
     }
     if (kept === undefined || kept.epoch !== append.epoch) return 'fenced'
     for (const row of append.rows) kept.rows.push(row)
-    if (head !== undefined) {
-      kept.head = head
-      this.#version += 1
-    }
+    this.#events += append.rows.length
+    if (head !== undefined) this.#setHead(kept, head)
     for (const done of append.settle ?? []) void this.settle(done.command, done.result)
     return 'ok'
+  }
+
+  #setHead(kept: Kept, head: RunHead): void {
+    kept.head = head
+    this.#version += 1
+    if (head.wake === undefined) this.#waking.delete(kept)
+    else this.#waking.add(kept)
+    if (!isEnded(head.status) || head.run !== head.root) return
+    this.#ended.add(head.run)
+    for (const root of this.#ended) {
+      if (this.#events <= KEPT_EVENTS || root === head.run) return
+      void this.remove(this.#tree(root).map((one) => one.head.run))
+    }
   }
 
   #isTo(command: Command, host: string | undefined): boolean {

@@ -41,13 +41,18 @@ export async function openDatabase(options: OpenOptions): Promise<DatabaseSync> 
   try {
     if (fresh) return writable(new Database(options.file), options.file)
     // Looked at first by a connection that cannot write: one that can would also tidy up what it then refuses.
-    const looking = checked(new Database(options.file, { readOnly: true }), options.file)
-    if (options.readOnly === true) return looking
-    looking.close()
-    return writable(new Database(options.file), options.file)
+    const look = (): DatabaseSync => checked(new Database(options.file, { readOnly: true }), options.file)
+    if (options.readOnly === true) return look()
+    if (!isHot(options.file)) look().close()
+    return writable(checked(new Database(options.file), options.file), options.file)
   } catch (error) {
     throw error instanceof NerveError ? error : storeError(error, options.file)
   }
+}
+
+/** A process died while it made the database: what it left can be undone only by a connection that can write. */
+function isHot(file: string): boolean {
+  return existsSync(`${file}-journal`)
 }
 
 function checked(db: DatabaseSync, file: string): DatabaseSync {

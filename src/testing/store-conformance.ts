@@ -15,7 +15,6 @@ import { decodeEvent, encodeEvent, INLINE_LIMIT, type Row } from '../journal/cod
 import type { Append, JournalStore } from '../journal/port.ts'
 import {
   append,
-  commandIds,
   completed,
   create,
   created,
@@ -28,6 +27,7 @@ import {
   step,
   STRANGE_TEXTS,
 } from './store-fixtures.ts'
+import { COMMANDS, TWICE } from './shared-store-conformance.ts'
 
 export interface StoreUnderTest {
   /** Opens a store with nothing in it. The case closes it. */
@@ -41,7 +41,7 @@ export interface ConformanceCase {
   readonly run: () => Promise<void>
 }
 
-type Check = (store: JournalStore, under: StoreUnderTest) => Promise<void>
+export type Check = (store: JournalStore, under: StoreUnderTest) => Promise<void>
 
 export function storeConformance(under: StoreUnderTest): readonly ConformanceCase[] {
   const cases = { ...JOURNAL, ...OWNERS, ...LISTS, ...COMMANDS, ...(under.reopen === undefined ? {} : TWICE) }
@@ -293,106 +293,4 @@ const LISTS: Readonly<Record<string, Check>> = {
     strictEqual((await store.find('b'))?.head.run, 'b%_')
     for (const unclear of ['ab', 'a', 'bc', '%', '_', 'abcde', 'B']) strictEqual(await store.find(unclear), undefined)
   },
-}
-
-const COMMANDS: Readonly<Record<string, Check>> = {
-  'commands go to the owner of the tree, oldest first, until settled': async (store) => {
-    await create(store, 'r1')
-    await create(store, 'r1-child', { root: 'r1', parent: 'r1' })
-    await create(store, 'r2', { host: 'h2' })
-    const first = await store.post({ root: 'r1', run: 'r1-child', body: '{"verb":"pause","text":"ü🧠"}' })
-    const second = await store.post({ root: 'r1', run: 'r1', body: '{}' })
-    const other = await store.post({ root: 'r2', run: 'r2', body: '{}' })
-    const open = (await store.commands('h1')).map((command) => ({ ...command }))
-    deepStrictEqual(open, [
-      { id: first, root: 'r1', run: 'r1-child', body: '{"verb":"pause","text":"ü🧠"}' },
-      { id: second, root: 'r1', run: 'r1', body: '{}' },
-    ])
-    await store.settle(first, '{"error":1}')
-    strictEqual(await store.result(first), '{"error":1}')
-    strictEqual(await store.result(second), undefined)
-    deepStrictEqual(commandIds(await store.commands('h1')), [second])
-    deepStrictEqual(commandIds(await store.commands('h2')), [other])
-    deepStrictEqual(commandIds(await store.commands(undefined)), [])
-  },
-  'commands to trees that nobody owns are listed without a host': async (store) => {
-    await create(store, 'r1')
-    const id = await store.post({ root: 'r1', run: 'r1', body: '{}' })
-    await store.post({ root: 'nobody', run: 'nobody', body: '{}' })
-    deepStrictEqual(commandIds(await store.commands(undefined)), [])
-    await store.release('r1', 'h1')
-    deepStrictEqual(commandIds(await store.commands(undefined)), [id])
-    deepStrictEqual(commandIds(await store.commands('h1')), [])
-    await store.claim('r1', 'h2', () => true)
-    deepStrictEqual(commandIds(await store.commands('h2')), [id])
-  },
-  'commands are settled in the commit that answers them': async (store) => {
-    await create(store, 'r1')
-    const command = await store.post({ root: 'r1', run: 'r1', body: '{}' })
-    strictEqual(await append(store, 'r1', [step(2)], { settle: [{ command, result: 'done' }] }), 'ok')
-    strictEqual(await store.result(command), 'done')
-    deepStrictEqual(await store.commands('h1'), [])
-  },
-  'a command makes the version differ for whoever looks': async (store, under) => {
-    await create(store, 'r1')
-    const other = (await under.reopen?.(store)) ?? store
-    try {
-      const before = store.version()
-      await other.post({ root: 'r1', run: 'r1', body: '{}' })
-      ok(store.version() !== before)
-    } finally {
-      if (other !== store) await other.close()
-    }
-  },
-}
-
-/** Two connections to one store. */
-const TWICE: Readonly<Record<string, Check>> = {
-  'what one connection commits, the other reads': twice(async (one, two) => {
-    await create(one, 'r1')
-    strictEqual(await append(two, 'r1', [step(2)]), 'ok')
-    strictEqual(await append(one, 'r1', [step(3)]), 'ok')
-    deepStrictEqual(await seqs(two, 'r1'), [1, 2, 3])
-    await rejects(append(two, 'r1', [step(3)]))
-  }),
-  'the version changes when the other connection writes, and only then': twice(async (one, two) => {
-    await create(one, 'r1')
-    const before = one.version()
-    await append(one, 'r1', [step(2)])
-    strictEqual(one.version(), before)
-    await append(two, 'r1', [step(3)])
-    ok(one.version() !== before)
-  }),
-  'a claim through one connection fences the other': twice(async (one, two) => {
-    await create(one, 'r1')
-    strictEqual(await two.claim('r1', 'h2', () => true), 2)
-    strictEqual(await append(one, 'r1', [step(2)]), 'fenced')
-    strictEqual(await append(two, 'r1', [step(2)], { epoch: 2 }), 'ok')
-  }),
-  'of two claims of a free run one wins': twice(async (one, two) => {
-    await create(one, 'r1')
-    await one.release('r1', 'h1')
-    const free = (present: string | undefined): boolean => present === undefined
-    const epochs = await Promise.all([one.claim('r1', 'h2', free), two.claim('r1', 'h3', free)])
-    deepStrictEqual(epochs.filter((epoch) => epoch !== undefined).length, 1)
-  }),
-  'everything is there when it is opened again': twice(async (one, two) => {
-    await create(one, 'r1', { wake: 9 })
-    deepStrictEqual((await two.find('r1'))?.head, head('r1', { wake: 9 }))
-    strictEqual(await two.nextWake(), undefined)
-    await one.release('r1', 'h1')
-    strictEqual(await two.nextWake(), 9)
-  }),
-}
-
-function twice(check: (one: JournalStore, two: JournalStore) => Promise<void>): Check {
-  return async (store, under) => {
-    if (under.reopen === undefined) return
-    const other = await under.reopen(store)
-    try {
-      await check(store, other)
-    } finally {
-      await other.close()
-    }
-  }
 }

@@ -30,7 +30,9 @@ describe('usage', () => {
     const usage = await timePasses(clock, run.result())
     expect(usage.spent).toMatchObject({ tokens: 333, calls: 3, usd: 0.75, steps: 3, window: 0.1 * 3 })
     expect((await host.run(run.id)).usage).toMatchObject({ tokens: 333, calls: 3, usd: 0.75, steps: 3 })
-    expect((await eventsOf(host, run.id, 'step-failed')).map((event) => 'usage' in event && event.usage?.tokens)).toEqual([111, 111])
+    expect(
+      (await eventsOf(host, run.id, 'step-failed')).map((event) => 'usage' in event && event.usage?.tokens),
+    ).toEqual([111, 111])
   })
 
   it('is charged for attempts that time out, are interrupted or lose a race', async () => {
@@ -47,7 +49,9 @@ describe('usage', () => {
     })
     const run = await host.start(wasting)
     const result = timePasses(clock, run.result())
-    await until(async () => (await host.journal(run.id)).some(({ event }) => event.type === 'step-started' && event.path === 'stopped'))
+    await until(async () =>
+      (await host.journal(run.id)).some(({ event }) => event.type === 'step-started' && event.path === 'stopped'),
+    )
     await run.interrupt()
     expect(await result).toBe(30)
   })
@@ -58,7 +62,9 @@ describe('usage', () => {
       const run = await host.start(workflow('odd', (ctx) => ctx.step('work', ({ usage }) => usage({ tokens: wrong }))))
       expect((await rejection(run.result())).cause).toMatchObject({ code: 'bad-option' })
       expect((await host.run(run.id)).usage.tokens).toBeUndefined()
-      const reserving = await host.start(workflow('odd', (ctx) => ctx.step('work', () => 1, { reserve: { tokens: wrong } })))
+      const reserving = await host.start(
+        workflow('odd', (ctx) => ctx.step('work', () => 1, { reserve: { tokens: wrong } })),
+      )
       expect((await rejection(reserving.result())).cause).toMatchObject({ code: 'bad-option' })
     }
   })
@@ -69,7 +75,9 @@ describe('a budget', () => {
     workflow('spender', { budget }, async (ctx) => {
       let done = 0
       for (let i = 0; i < 5; i += 1) {
-        await ctx.step('work', ({ usage }) => usage({ tokens: 100, usd: 0.1, calls: 1 }), { reserve: { tokens: 100, usd: 0.1, calls: 1 } })
+        await ctx.step('work', ({ usage }) => usage({ tokens: 100, usd: 0.1, calls: 1 }), {
+          reserve: { tokens: 100, usd: 0.1, calls: 1 },
+        })
         done += 1
       }
       return done
@@ -89,7 +97,10 @@ describe('a budget', () => {
       expect((await rejection(run.result())).code).toBe('budget-exhausted')
       const row = await host.run(run.id)
       expect(row).toMatchObject({ status: 'exhausted', steps })
-      expect((await eventsOf(host, run.id, 'budget-exhausted'))[0]).toMatchObject({ dimension, path: steps === 0 ? 'work' : `work#${steps + 1}` })
+      expect((await eventsOf(host, run.id, 'budget-exhausted'))[0]).toMatchObject({
+        dimension,
+        path: steps === 0 ? 'work' : `work#${steps + 1}`,
+      })
       await run.resume({ budget: { [dimension]: 1_000 }, by: 'ada' })
       expect(await run.result()).toBe(5)
       expect((await host.run(run.id)).status).toBe('completed')
@@ -117,7 +128,9 @@ describe('a budget', () => {
     const { host } = await openStage()
     const run = await host.start(spender({ tokens: 500 }))
     expect(await run.result()).toBe(5)
-    expect(await eventsOf(host, run.id, 'budget-warned')).toMatchObject([{ dimension: 'tokens', used: 400, limit: 500 }])
+    expect(await eventsOf(host, run.id, 'budget-warned')).toMatchObject([
+      { dimension: 'tokens', used: 400, limit: 500 },
+    ])
   })
 
   it('refuses a reservation inside a step, and runs the step again when there is more', async () => {
@@ -145,14 +158,52 @@ describe('a budget', () => {
   it('needs no more room for what a step had set aside before it started', async () => {
     const { host } = await openStage()
     const reserving = workflow('reserving', { budget: { usd: 1 } }, (ctx) =>
-      ctx.step('work', ({ reserve, usage }) => {
-        reserve({ usd: 0.6 })
-        usage({ usd: 0.6 })
-        reserve({ usd: 0.4 })
-        return 'done'
-      }, { reserve: { usd: 1 } }),
+      ctx.step(
+        'work',
+        ({ reserve, usage }) => {
+          reserve({ usd: 0.6 })
+          usage({ usd: 0.6 })
+          reserve({ usd: 0.4 })
+          return 'done'
+        },
+        { reserve: { usd: 1 } },
+      ),
     )
     expect(await (await host.start(reserving)).result()).toBe('done')
+  })
+
+  it('is said to be spent also when that shows at a second attempt', async () => {
+    const { host, clock } = await openStage()
+    const retrying = workflow('retrying', { budget: { tokens: 80 } }, (ctx) =>
+      ctx.step(
+        'work',
+        ({ attempt, usage }) => {
+          usage({ tokens: 50 })
+          if (attempt === 1) throw new Error('again')
+          return attempt
+        },
+        { attempts: 2, reserve: { tokens: 50 } },
+      ),
+    )
+    const run = await host.start(retrying)
+    expect((await rejection(timePasses(clock, run.result()))).code).toBe('budget-exhausted')
+    await run.resume({ budget: { tokens: 100 } })
+    expect(await run.result()).toBe(2)
+  })
+
+  it('is said to be spent when the last that goes on is a retry whose time comes', async () => {
+    const { host, clock } = await openStage()
+    const work = ({ attempt, path }: { attempt: number; path: string }): number => {
+      if (attempt === 1 && path.includes('/0/')) throw new Error('again')
+      return attempt
+    }
+    const mixed = workflow('mixed', { budget: { steps: 2 } }, (ctx) =>
+      ctx.all([0, 1, 2].map(() => () => ctx.step('work', work, { attempts: 2 }))),
+    )
+    const run = await host.start(mixed)
+    expect((await rejection(timePasses(clock, run.result()))).code).toBe('budget-exhausted')
+    await run.resume({ budget: { steps: 9 } })
+    expect(await run.result()).toEqual([2, 1, 1])
   })
 
   it('keeps the number of an attempt that was stopped for it, also in another process', async () => {
@@ -193,7 +244,10 @@ describe('a budget', () => {
       })
     })
     const run = await host.start(timed)
-    void timePasses(clock, until(async () => (await host.inbox()).length === 1))
+    void timePasses(
+      clock,
+      until(async () => (await host.inbox()).length === 1),
+    )
     await until(async () => (await host.inbox()).length === 1)
     expect((await host.run(run.id)).usage.seconds).toBe(4)
     clock.advance(7 * 3_600_000)
@@ -212,17 +266,22 @@ describe('a budget', () => {
 
   it('of depth limits how deep children nest', async () => {
     const { host } = await openStage()
-    const nest = workflow('nest', async (ctx, depth: number): Promise<number> => (depth === 0 ? 0 : 1 + (await ctx.child(nest, depth - 1))))
+    const nest = workflow('nest', async (ctx, depth: number): Promise<number> =>
+      depth === 0 ? 0 : 1 + (await ctx.child(nest, depth - 1)),
+    )
     expect(await (await host.start(nest, 2, { budget: { depth: 2 } })).result()).toBe(2)
     const error = await rejection((await host.start(nest, 3, { budget: { depth: 2 } })).result())
     expect(error.message).toContain('allows child runs 2 deep')
-    expect((await rejection((await host.start(nest, 1, { budget: { depth: 0 } })).result())).message).toContain('0 deep')
+    expect((await rejection((await host.start(nest, 1, { budget: { depth: 0 } })).result())).message).toContain(
+      '0 deep',
+    )
   })
 
   it('is shared by children, each with a smaller one of its own if it has one', async () => {
     const { host } = await openStage()
     const child = workflow('child', async (ctx, count: number) => {
-      for (let i = 0; i < count; i += 1) await ctx.step('work', ({ usage }) => usage({ tokens: 10 }), { reserve: { tokens: 10 } })
+      for (let i = 0; i < count; i += 1)
+        await ctx.step('work', ({ usage }) => usage({ tokens: 10 }), { reserve: { tokens: 10 } })
       return ctx.usage().spent.tokens
     })
     const parent = workflow('parent', { budget: { tokens: 100 } }, async (ctx) => {
@@ -231,7 +290,9 @@ describe('a budget', () => {
       return [first, second, ctx.usage().spent.tokens, ctx.usage().left.tokens]
     })
     expect(await (await host.start(parent)).result()).toEqual([30, 20, 50, 50])
-    const tight = workflow('tight', { budget: { tokens: 100 } }, (ctx) => ctx.child(child, 3, { budget: { tokens: 20 } }))
+    const tight = workflow('tight', { budget: { tokens: 100 } }, (ctx) =>
+      ctx.child(child, 3, { budget: { tokens: 20 } }),
+    )
     const run = await host.start(tight)
     expect((await rejection(run.result())).code).toBe('budget-exhausted')
     const [row] = (await host.runs({ children: true })).filter((one) => one.parent === run.id)
@@ -243,7 +304,8 @@ describe('a budget', () => {
   it('of the parent stops the child', async () => {
     const { host } = await openStage()
     const child = workflow('child', async (ctx) => {
-      for (let i = 0; i < 5; i += 1) await ctx.step('work', ({ usage }) => usage({ tokens: 10 }), { reserve: { tokens: 10 } })
+      for (let i = 0; i < 5; i += 1)
+        await ctx.step('work', ({ usage }) => usage({ tokens: 10 }), { reserve: { tokens: 10 } })
       return 'done'
     })
     const run = await host.start(workflow('parent', { budget: { tokens: 25 } }, (ctx) => ctx.child(child, undefined)))
@@ -265,7 +327,8 @@ describe('a quota', () => {
         ({ attempt, usage }) => {
           calls.push(attempt)
           usage({ calls: 1 })
-          if (calls.length < 4) throw new NerveError('quota', 'slow down', { retry: 'pause', data: { until: clock.now() + 3_600_000 } })
+          if (calls.length < 4)
+            throw new NerveError('quota', 'slow down', { retry: 'pause', data: { until: clock.now() + 3_600_000 } })
           return clock.now()
         },
         { attempts: 1 },

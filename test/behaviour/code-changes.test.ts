@@ -77,7 +77,10 @@ describe('resume over changed code', () => {
     expect(ran).toEqual(['a', 'b', 'c'])
     await run.answer((await host.inbox()).at(-1)?.id ?? '', 'yes')
     expect(await run.result()).toEqual(['a done', 'b done', 'c done', 'yes'])
-    expect((await host.journal(run.id)).find(({ event }) => event.type === 'plan-accepted')?.event).toMatchObject({ forget: ['a'], by: 'ada' })
+    expect((await host.journal(run.id)).find(({ event }) => event.type === 'plan-accepted')?.event).toMatchObject({
+      forget: ['a'],
+      by: 'ada',
+    })
   })
 
   it('stops when a recorded step is not reached, and ignores it when told', async () => {
@@ -147,7 +150,11 @@ describe('the replay of a finished run', () => {
     const run = await host.start(workflow('finished', (ctx) => body(ctx, ran)))
     await run.result().catch(() => undefined)
     ran.length = 0
-    const replay = (other: Body) => host.replay(run.id, workflow('finished', (ctx) => other(ctx, ran)))
+    const replay = (other: Body) =>
+      host.replay(
+        run.id,
+        workflow('finished', (ctx) => other(ctx, ran)),
+      )
     return { replay, ran }
   }
   const good: Body = async (ctx, ran) => [await step(ctx, ran, 'a', 1), await step(ctx, ran, 'b'), ctx.now() > 0]
@@ -159,10 +166,22 @@ describe('the replay of a finished run', () => {
   })
 
   const changes: Readonly<Record<string, readonly [Body, RegExp]>> = {
-    'another result': [async (ctx, ran) => [...((await good(ctx, ran)) as unknown[]), 'more'], /the result was .* and now is/],
-    'another input': [async (ctx, ran) => [await step(ctx, ran, 'a', 2), await step(ctx, ran, 'b'), ctx.now() > 0], /the input changed at: a/],
-    'a step less': [async (ctx, ran) => [await step(ctx, ran, 'a', 1), 'b done', ctx.now() > 0], /recorded but not reached: b/],
-    'a step more': [async (ctx, ran) => [await good(ctx, ran), await step(ctx, ran, 'c')], /reached but not recorded: c/],
+    'another result': [
+      async (ctx, ran) => [...((await good(ctx, ran)) as unknown[]), 'more'],
+      /the result was .* and now is/,
+    ],
+    'another input': [
+      async (ctx, ran) => [await step(ctx, ran, 'a', 2), await step(ctx, ran, 'b'), ctx.now() > 0],
+      /the input changed at: a/,
+    ],
+    'a step less': [
+      async (ctx, ran) => [await step(ctx, ran, 'a', 1), 'b done', ctx.now() > 0],
+      /recorded but not reached: b/,
+    ],
+    'a step more': [
+      async (ctx, ran) => [await good(ctx, ran), await step(ctx, ran, 'c')],
+      /reached but not recorded: c/,
+    ],
     'an error': [
       async (ctx, ran) => {
         await good(ctx, ran)
@@ -185,7 +204,9 @@ describe('the replay of a finished run', () => {
     const failing: Body = async (ctx) => ctx.step('a', () => Promise.reject(new Error('broken')))
     const { replay } = await finished(failing)
     expect((await replay(failing)).problems).toEqual([])
-    const { problems } = await replay((ctx) => ctx.step('a', () => Promise.reject(new Error('broken'))).catch(() => 'fine'))
+    const { problems } = await replay((ctx) =>
+      ctx.step('a', () => Promise.reject(new Error('broken'))).catch(() => 'fine'),
+    )
     expect(problems.join()).toMatch(/failed \(broken\), and now completes/)
   })
 })

@@ -105,6 +105,45 @@ describe('a failed step', () => {
   })
 })
 
+describe('a flow that nobody waits for', () => {
+  it('ends with its run, and never ends the process', async () => {
+    const { host } = await openStage()
+    const unhandled: unknown[] = []
+    const hear = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', hear)
+    const later = gate<void>()
+    const ran: string[] = []
+    const careless = workflow('careless', async (ctx, fails: boolean) => {
+      const flows: (() => Promise<unknown>)[] = [
+        () => ctx.ask('Well?'),
+        () => ctx.sleep('1h'),
+        () => ctx.waitFor('go'),
+        () => ctx.step('hang', () => gate<void>().promise, { timeout: '1h' }),
+        async () => {
+          await later.promise
+          await ctx.step('late', () => ran.push('late'))
+          await ctx.all([() => ctx.step('late', () => ran.push('late'))])
+        },
+      ]
+      for (const flow of flows) void (async () => flow())()
+      if (fails) throw new Error('failed early')
+      return ctx.step('last', () => 'done')
+    })
+    await rejection((await host.start(careless, true)).result())
+    const run = await host.start(careless, false)
+    await quiet()
+    await run.cancel().catch(() => undefined)
+    later.resolve()
+    await quiet(20)
+    process.off('unhandledRejection', hear)
+    expect(ran).toEqual([])
+    expect(unhandled.map((error) => (error as { code?: string } | undefined)?.code)).toEqual(
+      unhandled.map(() => 'cancelled'),
+    )
+    expect(await host.inbox()).toEqual([])
+  })
+})
+
 describe('the error policy', () => {
   async function play(errorPolicy: ErrorPolicy | undefined) {
     const { host } = await openStage()

@@ -34,7 +34,11 @@ describe('gc', () => {
     expect(removed).toHaveLength(2)
     expect(removed).toContain(run.id)
     expect((await rejection(host.run(run.id))).code).toBe('not-found')
-    expect((await host.runs({ children: true })).map((row) => row.definition).toSorted()).toEqual(['child', 'family', 'recent'])
+    expect((await host.runs({ children: true })).map((row) => row.definition).toSorted()).toEqual([
+      'child',
+      'family',
+      'recent',
+    ])
     await waiting.answer((await host.inbox())[0]?.id ?? '', 'kept')
     expect((await waiting.result()).slice(0, 2)).toEqual([10, 'kept'])
     expect((await rejection(host.gc({ olderThan: 'soon' }))).code).toBe('bad-duration')
@@ -76,7 +80,9 @@ describe('export and import', () => {
       'another file': '{"name":"x"}\n',
       'a broken line': [...lines.slice(0, 3), '{oops', ...lines.slice(3)].join('\n'),
       'a line missing': lines.toSpliced(2, 1).join('\n'),
-      'an unknown event': lines.map((line, index) => (index === 3 ? line.replace(/"type":"[a-z-]+"/, '"type":"brand-new"') : line)).join('\n'),
+      'an unknown event': lines
+        .map((line, index) => (index === 3 ? line.replace(/"type":"[a-z-]+"/, '"type":"brand-new"') : line))
+        .join('\n'),
       'no beginning': [lines[0], ...lines.slice(2)].join('\n'),
     }
     const other = await openStage()
@@ -128,7 +134,9 @@ describe('a fork', () => {
     expect(ran.splice(0)).toEqual([])
     expect(await (await run.fork({ at: 'a', input: '<' })).result()).toBe('<abc')
     expect(ran.splice(0)).toEqual(['a', 'b', 'c'])
-    const seq = (await host.journal(run.id)).find(({ event }) => event.type === 'step-completed' && event.path === 'b')?.seq
+    const seq = (await host.journal(run.id)).find(
+      ({ event }) => event.type === 'step-completed' && event.path === 'b',
+    )?.seq
     expect(await (await run.fork({ at: seq ?? 0 })).result()).toBe('>abc')
     expect(ran.splice(0)).toEqual(['c'])
     expect(await (await run.fork()).result()).toBe('>abc')

@@ -123,7 +123,11 @@ const REFUSED: Readonly<Record<string, (ctx: Ctx) => unknown>> = {
     const calls = [
       () => ctx.sleep(1),
       () => ctx.now(),
-      () => ctx.child(workflow('x', () => 1), undefined),
+      () =>
+        ctx.child(
+          workflow('x', () => 1),
+          undefined,
+        ),
       () => ctx.all([]),
       () => ctx.checkpoint('x'),
     ]
@@ -134,7 +138,10 @@ const REFUSED: Readonly<Record<string, (ctx: Ctx) => unknown>> = {
         return call()
       }
       const results = await Promise.allSettled([flow('a'), flow('b')])
-      codes.push(results.filter((one) => one.status === 'rejected' && (one.reason as { code: string }).code === 'label-reused').length)
+      codes.push(
+        results.filter((one) => one.status === 'rejected' && (one.reason as { code: string }).code === 'label-reused')
+          .length,
+      )
     }
     if (codes.every((count) => count === 1)) throw Object.assign(new Error('all'), { code: 'label-reused' })
     return codes
@@ -175,7 +182,10 @@ const EITHER: Readonly<Record<string, readonly [(ctx: Ctx) => unknown, unknown]>
   ],
   'a race of plain promises': [
     async (ctx) => {
-      const first = await Promise.race([ctx.step('slow', () => hops(30).then(() => 'slow')), ctx.step('fast', () => 'fast')])
+      const first = await Promise.race([
+        ctx.step('slow', () => hops(30).then(() => 'slow')),
+        ctx.step('fast', () => 'fast'),
+      ])
       return ctx.step('x', () => first)
     },
     'fast',
@@ -184,7 +194,8 @@ const EITHER: Readonly<Record<string, readonly [(ctx: Ctx) => unknown, unknown]>
 
 const FINE: Readonly<Record<string, readonly [(ctx: Ctx) => unknown, unknown]>> = {
   'Promise.all over steps called in one tick': [
-    (ctx) => Promise.all(['a', 'b', 'c'].map((name, index) => ctx.step('x', () => hops(9 - index * 4).then(() => name)))),
+    (ctx) =>
+      Promise.all(['a', 'b', 'c'].map((name, index) => ctx.step('x', () => hops(9 - index * 4).then(() => name)))),
     ['a', 'b', 'c'],
   ],
   'async functions whose first call is made at once': [
@@ -194,7 +205,8 @@ const FINE: Readonly<Record<string, readonly [(ctx: Ctx) => unknown, unknown]>> 
   'the same in a loop': [
     async (ctx) => {
       const results: unknown[] = []
-      for (let i = 0; i < 3; i += 1) results.push(await Promise.all(['a', 'b'].map((name) => ctx.step('x', () => name + i))))
+      for (let i = 0; i < 3; i += 1)
+        results.push(await Promise.all(['a', 'b'].map((name) => ctx.step('x', () => name + i))))
       return results
     },
     [

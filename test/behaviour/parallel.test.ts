@@ -11,12 +11,18 @@ describe('four steps of 200 ms', () => {
     map: (ctx, work) => ctx.map([0, 1, 2, 3], () => ctx.step('work', work)),
     'Promise.all': (ctx, work) => Promise.all([0, 1, 2, 3].map(() => ctx.step('work', work))),
     children: (ctx, work) =>
-      ctx.map([0, 1, 2, 3], () => ctx.child(workflow('child', (inner) => inner.step('work', work)), undefined)),
+      ctx.map([0, 1, 2, 3], () =>
+        ctx.child(
+          workflow('child', (inner) => inner.step('work', work)),
+          undefined,
+        ),
+      ),
   }
   for (const [way, program] of Object.entries(ways)) {
     it(`take as long as one, with ${way}`, async () => {
       const { host, clock } = await openStage()
-      const work = (): Promise<number> => new Promise((resolve) => clock.at(clock.now() + MS, () => resolve(clock.now())))
+      const work = (): Promise<number> =>
+        new Promise((resolve) => clock.at(clock.now() + MS, () => resolve(clock.now())))
       const began = clock.now()
       await timePasses(clock, (await host.start(workflow('parallel', (ctx) => program(ctx, work)))).result())
       expect(clock.now() - began).toBe(MS)

@@ -43,7 +43,9 @@ describe('parked runs', () => {
     await quiet()
     expect(woken.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     clock.advance(20 * 3_600_000)
-    expect(await Promise.all(runs.map((run) => run.result()))).toEqual(Array.from({ length: 30 }, (_, index) => index + 1))
+    expect(await Promise.all(runs.map((run) => run.result()))).toEqual(
+      Array.from({ length: 30 }, (_, index) => index + 1),
+    )
     expect(problems).toEqual([])
   })
 

@@ -60,7 +60,10 @@ describe('a question', () => {
       run.answer(id, 'Publish', { by: 'bob' }),
     ])
     expect(both[0].status).toBe('fulfilled')
-    expect((both[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'already-answered', data: { by: 'ada', via: 'cli' } })
+    expect((both[1] as PromiseRejectedResult).reason).toMatchObject({
+      code: 'already-answered',
+      data: { by: 'ada', via: 'cli' },
+    })
     expect(await run.result()).toBe('you said Revise')
     const late = await rejection(stage.host.answer(id, 'Publish'))
     expect(late).toMatchObject({ code: 'already-answered', data: { value: 'Revise' } })
@@ -107,7 +110,8 @@ describe('a question', () => {
       workflow('twice', (ctx) => ctx.ask('Which?', { choices: ['a', 'a'] })),
       workflow('deadline', (ctx) => ctx.ask('Which?', { onDeadline: 'fail' })),
     ]
-    for (const one of senseless) expect((await rejection((await host.start(one)).result())).cause).toMatchObject({ code: 'bad-option' })
+    for (const one of senseless)
+      expect((await rejection((await host.start(one)).result())).cause).toMatchObject({ code: 'bad-option' })
   })
 })
 
@@ -124,7 +128,8 @@ describe('two open questions in one run', () => {
       const run = await stage.host.start(two)
       expect(await run.rest()).toBe('waiting')
       expect((await stage.host.inbox()).map((one) => one.prompt)).toEqual(['First?', 'Second?', 'Third?'])
-      for (const prompt of order) await run.answer(await questionId(stage, prompt), prompt === 'Third?' ? 'approve' : `re ${prompt}`)
+      for (const prompt of order)
+        await run.answer(await questionId(stage, prompt), prompt === 'Third?' ? 'approve' : `re ${prompt}`)
       expect(await run.result()).toEqual(['re First?', 're Second?', 'approve'])
     })
   }
@@ -161,7 +166,9 @@ describe('a deadline', () => {
 
   it('cancels the run', async () => {
     const { host, clock } = await openStage()
-    const run = await host.start(workflow('late', (ctx) => ctx.ask('Publish?', { deadline: 1_000, onDeadline: 'cancel' })))
+    const run = await host.start(
+      workflow('late', (ctx) => ctx.ask('Publish?', { deadline: 1_000, onDeadline: 'cancel' })),
+    )
     await run.rest()
     clock.advance(1_000)
     expect((await rejection(run.result())).code).toBe('cancelled')

@@ -20,16 +20,20 @@ describe('after a crash', () => {
     const ran: string[] = []
     let hold = true
     const mapping = workflow('mapping', (ctx) =>
-      ctx.map(['a', 'b', 'c', 'd'], async (item) => {
-        const one = await ctx.step('one', () => {
-          ran.push(`${item}1`)
-          return item
-        })
-        return ctx.step('two', () => {
-          ran.push(`${item}2`)
-          return hold && item > 'b' ? gate<string>().promise : one + one
-        })
-      }, { key: (item) => item }),
+      ctx.map(
+        ['a', 'b', 'c', 'd'],
+        async (item) => {
+          const one = await ctx.step('one', () => {
+            ran.push(`${item}1`)
+            return item
+          })
+          return ctx.step('two', () => {
+            ran.push(`${item}2`)
+            return hold && item > 'b' ? gate<string>().promise : one + one
+          })
+        },
+        { key: (item) => item },
+      ),
     )
     const { left, run } = await crash(mapping, () => ran.length === 8)
     ran.length = 0
@@ -45,10 +49,14 @@ describe('after a crash', () => {
     let items = ['a', 'b', 'c']
     let hold = true
     const mapping = workflow('mapping', (ctx) =>
-      ctx.map(items, async (item) => {
-        entered.push(item)
-        return ctx.step('work', () => (hold && item === 'c' ? gate<string>().promise : `${item}!`))
-      }, { key: (item) => item }),
+      ctx.map(
+        items,
+        async (item) => {
+          entered.push(item)
+          return ctx.step('work', () => (hold && item === 'c' ? gate<string>().promise : `${item}!`))
+        },
+        { key: (item) => item },
+      ),
     )
     const { left, run } = await crash(mapping, () => entered.length === 3)
     entered.length = 0
@@ -199,7 +207,11 @@ describe('after a crash', () => {
     const first = await openStage({ store })
     const run = await first.host.start(both)
     await run.rest()
-    const done = store.commits.findIndex((batch) => batch.some(({ rows }) => rows.some(({ data }) => data.includes('"path":"all/1/first"') && data.includes('completed'))))
+    const done = store.commits.findIndex((batch) =>
+      batch.some(({ rows }) =>
+        rows.some(({ data }) => data.includes('"path":"all/1/first"') && data.includes('completed')),
+      ),
+    )
     const left = await store.crashedAfter(done + 1)
     ran.length = 0
     await openStage({ store: left, definitions: [both] })
@@ -215,7 +227,11 @@ describe('after a crash', () => {
     const first = await openStage({ store })
     const run = await first.host.start(parent)
     await run.result()
-    const ended = store.commits.findIndex((batch) => batch.some(({ rows, head }) => head?.parent !== undefined && rows.some(({ data }) => data.includes('run-completed'))))
+    const ended = store.commits.findIndex((batch) =>
+      batch.some(
+        ({ rows, head }) => head?.parent !== undefined && rows.some(({ data }) => data.includes('run-completed')),
+      ),
+    )
     const left = await store.crashedAfter(ended + 1)
     const { host } = await openStage({ store: left, definitions: [parent, child] })
     expect(await (await host.handle(run.id)).result()).toBe(1)

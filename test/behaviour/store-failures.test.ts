@@ -47,7 +47,8 @@ describe('a store that fails to write', () => {
     const store = new FailingStore()
     const { host } = await openStage({ store })
     const definition = workflow('work', (ctx, name: string) => ctx.step('work', () => name))
-    store.fails = (append) => append.rows.some((row) => row.data.includes('"unlucky"') && row.data.includes('step-completed'))
+    store.fails = (append) =>
+      append.rows.some((row) => row.data.includes('"unlucky"') && row.data.includes('step-completed'))
     const runs = await Promise.all(['lucky', 'unlucky', 'lucky'].map((name) => host.start(definition, name)))
     const results = await Promise.allSettled(runs.map((run) => run.result()))
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
@@ -138,7 +139,11 @@ describe('an input', () => {
   it('that looks like a tagged value comes back as it was', async () => {
     const { host } = await openStage()
     const echo = workflow('echo', async (ctx, input: unknown) => ctx.step('say', () => input))
-    const inputs = [{ $nerve: 'date', v: 1 }, { $nerve: 'nothing we know' }, JSON.parse('{"__proto__":{"x":1},"toJSON":2}') as unknown]
+    const inputs = [
+      { $nerve: 'date', v: 1 },
+      { $nerve: 'nothing we know' },
+      JSON.parse('{"__proto__":{"x":1},"toJSON":2}') as unknown,
+    ]
     for (const input of inputs) {
       const run = await host.start(echo, input)
       await run.result()

@@ -24,7 +24,10 @@ describe('pause', () => {
     await run.resume()
     expect(await run.result()).toBe(2)
     const types = (await host.journal(run.id)).map(({ event }) => event.type)
-    expect(types.filter((type) => type === 'run-paused' || type === 'run-resumed')).toEqual(['run-paused', 'run-resumed'])
+    expect(types.filter((type) => type === 'run-paused' || type === 'run-resumed')).toEqual([
+      'run-paused',
+      'run-resumed',
+    ])
   })
 
   it('holds children too, and a paused run is not woken by its time', async () => {
@@ -109,7 +112,9 @@ describe('interrupt', () => {
         'work',
         ({ attempt, signal }) => {
           calls.push(attempt)
-          return attempt === 2 ? 'second' : new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
+          return attempt === 2
+            ? 'second'
+            : new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
         },
         { attempts: 2 },
       ),

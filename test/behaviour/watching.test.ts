@@ -20,7 +20,9 @@ describe('subscribe', () => {
     const heard: Record<string, string[]> = {}
     const listen = (name: string, wanted: Parameters<typeof host.subscribe>[0]): void => {
       heard[name] = []
-      host.subscribe(wanted, (one: Heard) => heard[name]?.push(`${one.type}${'path' in one && one.path !== undefined ? ` ${one.path}` : ''}`))
+      host.subscribe(wanted, (one: Heard) =>
+        heard[name]?.push(`${one.type}${'path' in one && one.path !== undefined ? ` ${one.path}` : ''}`),
+      )
     }
     const other = await host.start(workflow('other', (ctx) => ctx.step('noise', () => 1)))
     await other.result()
@@ -144,7 +146,9 @@ describe('the lists', () => {
   it('show runs and questions as they are', async () => {
     const { host } = await openStage()
     const child = workflow('child', (ctx) => ctx.ask('Inner?'))
-    const parent = workflow('parent', (ctx) => ctx.all([() => ctx.child(child, undefined), () => ctx.gate('Outer?', { detail: { a: 1 } })]))
+    const parent = workflow('parent', (ctx) =>
+      ctx.all([() => ctx.child(child, undefined), () => ctx.gate('Outer?', { detail: { a: 1 } })]),
+    )
     const done = await host.start(workflow('done', () => 1))
     await done.result()
     const run = await host.start(parent)
@@ -154,7 +158,11 @@ describe('the lists', () => {
       ['parent', 'waiting'],
       ['done', 'completed'],
     ])
-    expect((await host.runs({ children: true })).map((row) => row.definition).toSorted()).toEqual(['child', 'done', 'parent'])
+    expect((await host.runs({ children: true })).map((row) => row.definition).toSorted()).toEqual([
+      'child',
+      'done',
+      'parent',
+    ])
     expect((await host.runs({ status: ['completed'] })).map((row) => row.run)).toEqual([done.id])
     expect((await host.runs({ definition: 'parent', limit: 1 })).length).toBe(1)
     const inbox = await host.inbox()

@@ -176,6 +176,20 @@ describe('a damaged database', () => {
     expect(await (await host.handle(waiting)).result()).toBe('yes')
   })
 
+  test('whose making was cut short by a kill is made again', async () => {
+    // A rollback journal that was left behind: only a connection that can write can undo what it tells of.
+    const making = new DatabaseSync(join(dir, 'making.db'))
+    clean.push(() => making.close())
+    making.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 1; PRAGMA cache_size = 1')
+    making.exec('BEGIN IMMEDIATE; CREATE TABLE half(text)')
+    for (let i = 0; i < 50; i += 1) making.prepare('INSERT INTO half VALUES(?)').run('x'.repeat(4_000))
+    mkdirSync(join(dir, '.nerve'))
+    for (const end of ['', '-journal']) copyFileSync(join(dir, `making.db${end}`), databaseFile(dir) + end)
+    expect(readFileSync(databaseFile(dir)).length).toBeGreaterThan(10_000)
+    const host = await hostIn(dir)
+    expect(await (await host.start(short, 4)).result()).toBe(8)
+  })
+
   test('with a WAL that was cut short goes on from what is left of it', async () => {
     effects.length = 0
     const host = await hostIn(dir)

@@ -178,6 +178,39 @@ describe('a race', () => {
   })
 })
 
+describe('a group of branches', () => {
+  test.each([0, 5])('fails on replay with the failure that came first (after %i steps)', async (before) => {
+    const asker = workflow('asker', (ctx) => ctx.ask('Never answered?'))
+    const failing = workflow('failing', async (ctx) => {
+      const told = await ctx
+        .all([
+          () => ctx.child(asker, undefined),
+          async () => {
+            for (let i = 0; i < before; i += 1) await ctx.step('before', () => turn(i))
+            await ctx.step('breaks', async () => {
+              await turn()
+              throw new Error('the first')
+            })
+          },
+          () => ctx.child(asker, undefined),
+        ])
+        .catch((error: Error) => error.message)
+      await ctx.sleep(20)
+      return ctx.step('told', () => told)
+    })
+    const first = await hostOn(new MemoryStore())
+    const run = await first.start(failing)
+    expect(await run.result()).toBe('the first')
+    const lines = (await first.export(run.id)).split('\n')
+    const cut = lines.filter((line) => !/"path":"told"|"run-completed"/.test(line))
+    expect(cut.filter((line) => line.includes('"child-ended"'))).toHaveLength(2)
+    const second = await hostOn(new MemoryStore(), { definitions: [failing, asker] })
+    const again = await second.import(cut.join('\n'))
+    await again.resume()
+    expect(await again.result()).toBe('the first')
+  })
+})
+
 describe('a child', () => {
   const leaf = workflow('leaf', (ctx) => ctx.step('only', () => 1))
   const parent = workflow('parent', (ctx) => ctx.child(leaf, undefined))

@@ -6,7 +6,7 @@ import type { Budget, Dimension, JournalEvent, Usage } from '../../src/journal/e
 import { decodeEvent } from '../../src/journal/codec.ts'
 import { liveOn, openLife } from './life.ts'
 import { RecordingStore } from './recording-store.ts'
-import { bounded } from './settings.ts'
+import { runs, within } from './settings.ts'
 
 interface Job {
   readonly reserve: Usage
@@ -14,10 +14,21 @@ interface Job {
   readonly fails: number
   readonly late: boolean
 }
-type Plan = { readonly kind: 'job'; readonly job: Job } | { readonly kind: 'all' | 'sequence' | 'child'; readonly items: readonly Plan[] }
+type Plan =
+  | { readonly kind: 'job'; readonly job: Job }
+  | { readonly kind: 'all' | 'sequence' | 'child'; readonly items: readonly Plan[] }
 
-const amount = fc.record({ usd: fc.integer({ min: 0, max: 8 }).map((n) => n / 8), tokens: fc.nat(50), calls: fc.nat(2) })
-const job = fc.record({ reserve: amount, share: fc.constantFrom(0, 0.5, 1), fails: fc.constantFrom(0, 0, 1), late: fc.boolean() })
+const amount = fc.record({
+  usd: fc.integer({ min: 0, max: 8 }).map((n) => n / 8),
+  tokens: fc.nat(50),
+  calls: fc.nat(2),
+})
+const job = fc.record({
+  reserve: amount,
+  share: fc.constantFrom(0, 0.5, 1),
+  fails: fc.constantFrom(0, 0, 1),
+  late: fc.boolean(),
+})
 const { plan } = fc.letrec<{ plan: Plan }>((tie) => ({
   plan: fc.oneof(
     { maxDepth: 3, depthSize: 'medium' },
@@ -38,7 +49,8 @@ let done = 0
 async function carryOut(ctx: Context<unknown>, one: Plan): Promise<number> {
   if (one.kind === 'job') return runJob(ctx, one.job)
   if (one.kind === 'child') return ctx.child(spendChild, { items: one.items })
-  if (one.kind === 'all') return (await ctx.all(one.items.map((item) => () => carryOut(ctx, item)))).reduce((a, b) => a + b, 0)
+  if (one.kind === 'all')
+    return (await ctx.all(one.items.map((item) => () => carryOut(ctx, item)))).reduce((a, b) => a + b, 0)
   let sum = 0
   for (const item of one.items) sum += await carryOut(ctx, item)
   return sum
@@ -84,9 +96,11 @@ function overspent(store: RecordingStore, first: Budget): string | undefined {
     if (event.type === 'budget-raised') limits = { ...limits, ...event.budget }
     if (event.type !== 'step-completed' && event.type !== 'step-failed' && event.type !== 'step-stopped') continue
     spent.steps += 1
-    for (const [dimension, used] of Object.entries(event.usage ?? {})) if (dimension in spent) spent[dimension as Dimension] += used as number
+    for (const [dimension, used] of Object.entries(event.usage ?? {}))
+      if (dimension in spent) spent[dimension as Dimension] += used as number
     for (const [dimension, limit] of Object.entries(limits)) {
-      if (spent[dimension as Dimension] > (limit as number) + 1e-9) return `${dimension} ${spent[dimension as Dimension]} > ${String(limit)} at ${event.path}`
+      if (spent[dimension as Dimension] > (limit as number) + 1e-9)
+        return `${dimension} ${spent[dimension as Dimension]} > ${String(limit)} at ${event.path}`
     }
   }
   return undefined
@@ -96,30 +110,36 @@ describe('a budget', () => {
   it('is never exceeded, and a run that has spent it goes on when it is raised', async () => {
     let exhausted = 0
     await fc.assert(
-      fc.asyncProperty(plan, budget, async (one, limits) => {
-        done = 0
-        const store = new RecordingStore()
-        const life = await openLife(store, [spend, spendChild])
-        const run = await life.host.start(spend, { plan: one }, { budget: limits })
-        let raised: Budget = limits
-        for (let round = 0; ; round += 1) {
-          const result = await liveOn(life, run).catch((error: { code?: string }) => error.code)
-          if (typeof result === 'number') {
-            expect(result).toBe(count(one))
-            break
+      fc.asyncProperty(
+        plan,
+        budget,
+        within(6, async (one, limits) => {
+          done = 0
+          const store = new RecordingStore()
+          const life = await openLife(store, [spend, spendChild])
+          const run = await life.host.start(spend, { plan: one }, { budget: limits })
+          let raised: Budget = limits
+          for (let round = 0; ; round += 1) {
+            const result = await liveOn(life, run).catch((error: { code?: string }) => error.code)
+            if (typeof result === 'number') {
+              expect(result).toBe(count(one))
+              break
+            }
+            expect(result).toBe('budget-exhausted')
+            expect((await life.host.run(run.id)).status).toBe('exhausted')
+            exhausted += 1
+            if (round > 60) throw new Error('it is never enough')
+            raised = Object.fromEntries(
+              Object.entries(raised).map(([dimension, limit]) => [dimension, limit * 1.5 + 10]),
+            )
+            await run.resume({ budget: raised })
           }
-          expect(result).toBe('budget-exhausted')
-          expect((await life.host.run(run.id)).status).toBe('exhausted')
-          exhausted += 1
-          if (round > 60) throw new Error('it is never enough')
-          raised = Object.fromEntries(Object.entries(raised).map(([dimension, limit]) => [dimension, limit * 1.5 + 10]))
-          await run.resume({ budget: raised })
-        }
-        expect(overspent(store, limits)).toBeUndefined()
-        expect(done).toBe(count(one))
-        await life.host.close()
-      }),
-      bounded(200, 8),
+          expect(overspent(store, limits)).toBeUndefined()
+          expect(done).toBe(count(one))
+          await life.host.close()
+        }),
+      ),
+      runs(1_000),
     )
     expect(exhausted).toBeGreaterThan(10)
   })

@@ -12,27 +12,30 @@ import { timelineOf } from '../../src/projections/timeline.ts'
 import { liveOn, openLife } from './life.ts'
 import { childProgram, expected, newLife, program, programs } from './program.ts'
 import { RecordingStore } from './recording-store.ts'
-import { bounded } from './settings.ts'
+import { runs, within } from './settings.ts'
 
 describe('an export', () => {
   it('imported elsewhere is the same run, and exports to the same text', async () => {
     await fc.assert(
-      fc.asyncProperty(programs(), async (body) => {
-        newLife()
-        const life = await openLife(new RecordingStore())
-        const run = await life.host.start(program, { body })
-        await liveOn(life, run)
-        const text = await life.host.export(run.id)
-        const other = await createHost({ store: new MemoryStore(), definitions: [program, childProgram] })
-        const imported = await other.import(text)
-        expect(await other.export(run.id)).toBe(text)
-        expect(await imported.result()).toEqual(expected(body))
-        const replayed = await other.replay(run.id)
-        expect(replayed.problems).toEqual([])
-        expect(replayed.same).toBe(true)
-        await Promise.all([life.host.close(), other.close()])
-      }),
-      bounded(60, 5),
+      fc.asyncProperty(
+        programs(),
+        within(4, async (body) => {
+          newLife()
+          const life = await openLife(new RecordingStore())
+          const run = await life.host.start(program, { body })
+          await liveOn(life, run)
+          const text = await life.host.export(run.id)
+          const other = await createHost({ store: new MemoryStore(), definitions: [program, childProgram] })
+          const imported = await other.import(text)
+          expect(await other.export(run.id)).toBe(text)
+          expect(await imported.result()).toEqual(expected(body))
+          const replayed = await other.replay(run.id)
+          expect(replayed.problems).toEqual([])
+          expect(replayed.same).toBe(true)
+          await Promise.all([life.host.close(), other.close()])
+        }),
+      ),
+      runs(200),
     )
   })
 })
@@ -40,21 +43,28 @@ describe('an export', () => {
 describe('a fork', () => {
   it('at any path with nothing changed gives the same result', async () => {
     await fc.assert(
-      fc.asyncProperty(programs({ maxItems: 2 }), async (body) => {
-        newLife()
-        const life = await openLife(new RecordingStore())
-        const run = await life.host.start(program, { body })
-        await liveOn(life, run)
-        const paths = new Set((await life.host.journal(run.id)).flatMap(({ event }) => ('path' in event && event.path !== undefined ? [event.path] : [])))
-        for (const at of paths) {
-          const fork = await run.fork({ at })
-          expect(await liveOn(life, fork), `forked at ${at}`).toEqual(expected(body))
-          const timeline = timelineOf(await life.host.journal(fork.id))
-          expect([...timeline.items.values()].every((item) => item.status !== 'running')).toBe(true)
-        }
-        await life.host.close()
-      }),
-      bounded(60, 6),
+      fc.asyncProperty(
+        programs({ maxItems: 2 }),
+        within(5, async (body) => {
+          newLife()
+          const life = await openLife(new RecordingStore())
+          const run = await life.host.start(program, { body })
+          await liveOn(life, run)
+          const paths = new Set(
+            (await life.host.journal(run.id)).flatMap(({ event }) =>
+              'path' in event && event.path !== undefined ? [event.path] : [],
+            ),
+          )
+          for (const at of paths) {
+            const fork = await run.fork({ at })
+            expect(await liveOn(life, fork), `forked at ${at}`).toEqual(expected(body))
+            const timeline = timelineOf(await life.host.journal(fork.id))
+            expect([...timeline.items.values()].every((item) => item.status !== 'running')).toBe(true)
+          }
+          await life.host.close()
+        }),
+      ),
+      runs(120),
     )
   })
 })
@@ -62,33 +72,36 @@ describe('a fork', () => {
 describe('the live state', () => {
   it('is at every quiet moment the fold of the journal, and so is the head that lists show', async () => {
     await fc.assert(
-      fc.asyncProperty(programs(), async (body) => {
-        newLife()
-        const store = new RecordingStore()
-        const clock = new SimulatedClock()
-        const definitions = new Map([program, childProgram].map((one) => [one.name, one] as const))
-        const engine = new Engine({
-          store,
-          clock,
-          durability: 'process',
-          resolve: (name) => Promise.resolve(definitions.get(name)),
-          onProblem: (error) => {
-            throw error
-          },
-        })
-        const root = await engine.start(program, { input: { body } })
-        const seen = new Set<Execution>([root])
-        for (let round = 0; root.state.end === undefined && round < 200; round += 1) {
-          for (let i = 0; i < 8; i += 1) await turn()
-          await engine.committer.drained()
-          for (const execution of engine.live(root.run)?.executions.values() ?? []) seen.add(execution)
+      fc.asyncProperty(
+        programs(),
+        within(4, async (body) => {
+          newLife()
+          const store = new RecordingStore()
+          const clock = new SimulatedClock()
+          const definitions = new Map([program, childProgram].map((one) => [one.name, one] as const))
+          const engine = new Engine({
+            store,
+            clock,
+            durability: 'process',
+            resolve: (name) => Promise.resolve(definitions.get(name)),
+            onProblem: (error) => {
+              throw error
+            },
+          })
+          const root = await engine.start(program, { input: { body } })
+          const seen = new Set<Execution>([root])
+          for (let round = 0; root.state.end === undefined && round < 200; round += 1) {
+            for (let i = 0; i < 8; i += 1) await turn()
+            await engine.committer.drained()
+            for (const execution of engine.live(root.run)?.executions.values() ?? []) seen.add(execution)
+            for (const execution of seen) await expectFold(engine, execution)
+            goOn(seen, clock)
+          }
           for (const execution of seen) await expectFold(engine, execution)
-          goOn(seen, clock)
-        }
-        for (const execution of seen) await expectFold(engine, execution)
-        await engine.close()
-      }),
-      bounded(60, 5),
+          await engine.close()
+        }),
+      ),
+      runs(200),
     )
   })
 })

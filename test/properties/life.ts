@@ -7,7 +7,7 @@ import type { RecordingStore } from './recording-store.ts'
 import { childProgram, program } from './program.ts'
 
 const QUIET_TURNS = 8
-const PATIENCE_MS = 3_000
+const PATIENCE_MS = Number(process.env['NERVE_PATIENCE'] ?? 4_000)
 
 export interface Life {
   readonly host: Host

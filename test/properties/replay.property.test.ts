@@ -5,7 +5,7 @@ import type { Entry } from '../../src/journal/events.ts'
 import { liveOn, openLife } from './life.ts'
 import { expected, expectedRuns, newLife, program, programs, type Program } from './program.ts'
 import { RecordingStore, storeOf } from './recording-store.ts'
-import { bounded } from './settings.ts'
+import { runs, within } from './settings.ts'
 
 interface Lived {
   readonly store: RecordingStore
@@ -26,7 +26,10 @@ async function live(body: Program): Promise<Lived> {
 }
 
 /** Recovers a cut-off store with a new host, and says what ran. */
-async function recover(store: RecordingStore, run: string): Promise<{ readonly result: unknown; readonly ran: string[] }> {
+async function recover(
+  store: RecordingStore,
+  run: string,
+): Promise<{ readonly result: unknown; readonly ran: string[] }> {
   const before = newLife()
   const life = await openLife(store)
   const result = await liveOn(life, await life.host.handle(run))
@@ -37,32 +40,40 @@ async function recover(store: RecordingStore, run: string): Promise<{ readonly r
 describe('random programs', () => {
   it('give what a plain interpreter gives, and after a crash at any event the same, with nothing done twice', async () => {
     await fc.assert(
-      fc.asyncProperty(programs({ children: false }), async (body) => {
-        const { entries, run } = await live(body)
-        for (let cut = 1; cut <= entries.length; cut += 1) {
-          const kept = entries.slice(0, cut)
-          const { result, ran } = await recover(await storeOf(kept), run)
-          expect(result, `cut after ${cut}`).toEqual(expected(body))
-          expect(repeated(kept, ran), `cut after ${cut}`).toEqual([])
-        }
-      }),
-      bounded(250),
+      fc.asyncProperty(
+        programs({ children: false }),
+        within(6, async (body) => {
+          const { entries, run } = await live(body)
+          for (let cut = 1; cut <= entries.length; cut += 1) {
+            const kept = entries.slice(0, cut)
+            const { result, ran } = await recover(await storeOf(kept), run)
+            expect(result, `cut after ${cut}`).toEqual(expected(body))
+            expect(repeated(kept, ran), `cut after ${cut}`).toEqual([])
+          }
+        }),
+      ),
+      runs(400),
     )
   })
 
   it('with child runs reach the same result after a crash at any commit, with nothing done twice', async () => {
     await fc.assert(
-      fc.asyncProperty(programs({ maxItems: 2 }), async (body) => {
-        const { store, run } = await live(body)
-        for (let cut = 1; cut <= store.commits.length; cut += 1) {
-          const { result, ran } = await recover(await store.crashedAfter(cut), run)
-          expect(result, `cut after commit ${cut}`).toEqual(expected(body))
-          const kept = store.commits.slice(0, cut).flatMap((batch) => batch.flatMap((append) => append.rows))
-          const done = kept.map((row) => JSON.parse(row.data) as { type: string; output?: string })
-          expect(ran.filter((id) => done.some((event) => event.type === 'step-completed' && event.output === id))).toEqual([])
-        }
-      }),
-      bounded(250),
+      fc.asyncProperty(
+        programs({ maxItems: 2 }),
+        within(6, async (body) => {
+          const { store, run } = await live(body)
+          for (let cut = 1; cut <= store.commits.length; cut += 1) {
+            const { result, ran } = await recover(await store.crashedAfter(cut), run)
+            expect(result, `cut after commit ${cut}`).toEqual(expected(body))
+            const kept = store.commits.slice(0, cut).flatMap((batch) => batch.flatMap((append) => append.rows))
+            const done = kept.map((row) => JSON.parse(row.data) as { type: string; output?: string })
+            expect(
+              ran.filter((id) => done.some((event) => event.type === 'step-completed' && event.output === id)),
+            ).toEqual([])
+          }
+        }),
+      ),
+      runs(400),
     )
   })
 })

@@ -1,13 +1,24 @@
-/** How long properties run. A failure prints its seed and path: put them here to see it again. */
-import type { Parameters } from 'fast-check'
-
+/**
+ * How long properties run. A failure prints its seed and path: give them to fc.assert to see it again.
+ * NERVE_PROPERTY_SCALE=10 looks ten times as long.
+ */
 const SCALE = Number(process.env['NERVE_PROPERTY_SCALE'] ?? 1)
 
-/** So many runs, or as many as fit into some seconds; what ran by then must hold. */
-export function bounded<Values>(numRuns: number, seconds = 8): Parameters<Values> {
-  return {
-    numRuns: Math.ceil(numRuns * SCALE),
-    interruptAfterTimeLimit: seconds * 1_000 * SCALE,
-    markInterruptAsFailure: false,
+export function runs(count: number): { readonly numRuns: number } {
+  return { numRuns: Math.ceil(count * SCALE) }
+}
+
+/**
+ * The property, until some seconds have passed since it was first tried; after that it is taken as it is. A time limit
+ * of fast-check would leave the run that it interrupts going on beside the next one.
+ */
+export function within<Values extends unknown[]>(
+  seconds: number,
+  property: (...values: Values) => Promise<void>,
+): (...values: Values) => Promise<void> {
+  let deadline: number | undefined
+  return async (...values) => {
+    deadline ??= performance.now() + seconds * 1_000 * SCALE
+    if (performance.now() < deadline) await property(...values)
   }
 }
