@@ -1,4 +1,4 @@
-// `npm run bench`: Nerve against the floors and the peers, in one run. See NOTES.md for how it is measured.
+// `npm run bench`: Nerve against the floors and the peers, in one run. See BENCHMARKS.md for how it is measured.
 import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { judge, probeSurprises, type Bar } from './harness/bars.ts'

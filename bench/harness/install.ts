@@ -12,7 +12,7 @@ const wanted = (): string =>
     .update(readFileSync(join(PEERS, 'package-lock.json')))
     .digest('hex')
 
-export const peersInstalled = (): boolean => existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted()
+const peersInstalled = (): boolean => existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted()
 
 /** Returns undefined when the peers are there, otherwise a sentence that says why not. */
 export function installPeers(say: (line: string) => void): string | undefined {

@@ -31,5 +31,6 @@ export async function endAbandoned(engine: Engine, parent: Execution, path: stri
     await cancelLoaded(engine, child)
     state = child.state
   }
-  if (parent.closed === undefined) parent.append(endOf(state, { path, after: undefined }))
+  if (parent.closed === undefined && parent.state.end === undefined)
+    parent.append(endOf(state, { path, after: undefined }))
 }

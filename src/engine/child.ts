@@ -39,6 +39,8 @@ export async function child(execution: Execution, children: ChildStarter, start:
       : await startNew(execution, children, place, start)
   await children.finished(started)
   const ended = endOf(started.state, place)
+  // A parent that has ended meanwhile, and took its children with it, says nothing more.
+  if (execution.state.end !== undefined) return outcome(execution, ended)
   const recordedEnd = execution.commit(ended, place)
   // What the child spent is in its parent's state from here on.
   started.ledger.close()

@@ -1,7 +1,7 @@
 /** What the engine runs. Every form that authors write compiles to this. */
 import type { Duration } from '../base/duration.ts'
 import type { Schema } from '../base/schema.ts'
-import type { Actor, Budget, Durability, Effect, ErrorPolicy, OnDeadline, Usage } from '../journal/events.ts'
+import type { Budget, Durability, Effect, ErrorPolicy, OnDeadline, Usage } from '../journal/events.ts'
 
 export interface WorkflowOptions<Input = unknown, Output = unknown> {
   readonly description?: string
@@ -163,5 +163,3 @@ export interface RunUsage {
   readonly spent: Required<Usage>
   readonly left: Budget
 }
-
-export type { Actor }

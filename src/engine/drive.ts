@@ -30,6 +30,7 @@ async function complete(execution: Execution, output: unknown): Promise<void> {
         ? output
         : await parseWith(schema, output, { code: 'bad-output', what: `The output of '${execution.definition.name}'` })
     failpoint('finish-before')
+    stopOpen(execution)
     execution.append(
       { type: 'run-completed', failures: execution.state.failures, ...(value === undefined ? {} : { output: value }) },
       () => execution.tree.ended(execution),
@@ -45,6 +46,7 @@ async function fail(execution: Execution, thrown: unknown): Promise<void> {
   const error = errorData(thrown)
   const told = path === undefined ? error : { ...error, data: { ...error.data, step: path } }
   failpoint('finish-before')
+  stopOpen(execution)
   execution.append({ type: 'run-failed', error: told }, () => execution.tree.ended(execution))
 }
 
@@ -56,12 +58,18 @@ async function settle(execution: Execution, patient: boolean): Promise<boolean> 
   // Steps that the code started and did not wait for may end by themselves; nothing that began is lost silently.
   while (patient && isWorking(execution)) await execution.nextTick()
   if (execution.closed !== undefined) return false
-  for (const call of execution.calls) call.stop('end', execution.root.scope.stopped)
-  for (const wait of [...execution.waits.values()]) wait.withdraw(execution.root.scope.stopped)
-  tree.endChildren(execution)
+  stopOpen(execution)
   if (!execution.state.cancelRequested) return true
   tree.cancelled(execution)
   return false
+}
+
+/** Stops what is open. What was about to start when the code ended may have started since, so it is done twice. */
+function stopOpen(execution: Execution): void {
+  const { stopped } = execution.root.scope
+  for (const call of execution.calls) call.stop('end', stopped)
+  for (const wait of [...execution.waits.values()]) wait.withdraw(stopped)
+  execution.tree.endChildren(execution)
 }
 
 function isWorking(execution: Execution): boolean {

@@ -15,7 +15,7 @@ import { encodeEvent, type Row } from '../journal/codec.ts'
 import type { Durability, JournalEvent, ResumePlan, RunStatus } from '../journal/events.ts'
 import { fold, statusOf, type RunState } from '../journal/fold.ts'
 import { headOf } from '../journal/head.ts'
-import { callKind, isBeside, type CallKind, type Outcomes, type PlacedEvent } from '../journal/outcomes.ts'
+import type { CallKind, Outcomes, PlacedEvent } from '../journal/outcomes.ts'
 import type { Append } from '../journal/port.ts'
 import type { Bus } from './bus.ts'
 import type { Call } from './call.ts'
@@ -25,6 +25,7 @@ import { Delivery, type Turn } from './delivery.ts'
 import { Drains } from './drain.ts'
 import { Ledger } from './ledger.ts'
 import { enter, openScope, type Place, type Scope } from './scope.ts'
+import { Replay } from './replay-index.ts'
 import { sweep } from './sweep.ts'
 import type { Tree } from './tree.ts'
 import { RUN_OVER } from './troubles.ts'
@@ -55,16 +56,6 @@ export interface EngineParts {
   readonly clock: Clock
   readonly bus: Bus
   readonly committer: Committer
-}
-
-type Replay = {
-  readonly outcomes: Outcomes
-  readonly sealed: Set<string>
-  readonly changed: string[]
-  readonly missed: string[]
-  hits: number
-  seen: number
-  restingSince: number | undefined
 }
 
 export class Execution implements Source {
@@ -198,18 +189,7 @@ export class Execution implements Source {
 
   /** What is recorded at a path, handed out once. A recorded call of another kind counts as changed. */
   take(path: string, kind: CallKind): PlacedEvent | undefined {
-    const replay = this.#replay
-    if (replay === undefined) return undefined
-    const event = replay.outcomes.at.get(path)
-    if (event === undefined) {
-      replay.missed.push(path)
-      return undefined
-    }
-    replay.outcomes.at.delete(path)
-    replay.hits += 1
-    if (callKind(event) === kind) return event
-    replay.changed.push(path)
-    return undefined
+    return this.#replay?.take(path, kind)
   }
 
   /** Paths that the replay reached and the journal does not have. */
@@ -321,7 +301,8 @@ export class Execution implements Source {
   #appendStarted(): void {
     const starting = this.#starting
     if (starting.length === 0) return
-    for (const call of starting) if (!call.ended) this.append(call.startedEvent)
+    // What began while the run ended is given up by whoever ended it; its journal is closed.
+    if (this.closed === undefined) for (const call of starting) if (!call.ended) this.append(call.startedEvent)
     starting.length = 0
   }
 
@@ -347,7 +328,7 @@ export class Execution implements Source {
   }
 
   #startReplay(outcomes: Outcomes): void {
-    this.#replay = { outcomes, sealed: new Set(), changed: [], missed: [], hits: 0, seen: -1, restingSince: undefined }
+    this.#replay = new Replay(outcomes)
     this.#released = new Promise((resolve) => {
       this.#release = resolve
     })
@@ -361,9 +342,9 @@ export class Execution implements Source {
       this.committer.arm(this)
       return
     }
-    const unknown = this.#unreached(replay)
+    const unknown = replay.unreached()
     if (unknown.length === 0 && replay.changed.length === 0)
-      return this.#dry === undefined ? this.endReplay() : this.#dry(this.#plan(replay, []))
+      return this.#dry === undefined ? this.endReplay() : this.#dry(replay.plan([]))
     // The code may be waiting for something that is not durable, such as reading a file: give it a moment.
     const now = performance.now()
     replay.restingSince ??= now
@@ -372,7 +353,7 @@ export class Execution implements Source {
       return
     }
     const report = this.#dry ?? ((plan: ResumePlan) => this.tree.diverged(this, plan))
-    report(this.#plan(replay, unknown))
+    report(replay.plan(unknown))
   }
 
   /** Everything recorded has been reached: from here on the run is live. */
@@ -386,27 +367,4 @@ export class Execution implements Source {
     this.#release = undefined
     this.committer.arm(this)
   }
-
-  #plan(replay: Replay, unknown: readonly string[]): ResumePlan {
-    return { keep: replay.hits - replay.changed.length, rerun: replay.changed, unknown }
-  }
-
-  #unreached(replay: Replay): readonly string[] {
-    if (replay.outcomes.at.size === 0) return []
-    const { sealed, outcomes } = replay
-    const paths: string[] = []
-    for (const path of outcomes.at.keys()) {
-      if (outcomes.ignored.has(path) || isBeside(path) || isSealed(path, sealed)) continue
-      paths.push(path)
-    }
-    return paths
-  }
-}
-
-/** True when a path lies below a sealed one. */
-function isSealed(path: string, sealed: ReadonlySet<string>): boolean {
-  if (sealed.size === 0) return false
-  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
-    if (sealed.has(path.slice(0, at))) return true
-  return false
 }

@@ -54,7 +54,7 @@ export async function loadDefinitions(file: string): Promise<readonly AnyDefinit
   )
 }
 
-export function isDefinition(value: unknown): value is AnyDefinition {
+function isDefinition(value: unknown): value is AnyDefinition {
   return (
     typeof value === 'object' &&
     value !== null &&

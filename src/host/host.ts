@@ -191,11 +191,9 @@ class LocalHost implements Host {
 
   async runs(filter: RunFilter = {}): Promise<RunRow[]> {
     const { children, ...rest } = filter
-    const heads = await this.#engine.store.heads(rest)
+    const heads = await this.#engine.store.heads(children === true ? rest : { ...rest, roots: true })
     const living = await this.#engine.ownership.living()
-    return heads
-      .filter(({ head }) => children === true || head.parent === undefined)
-      .map((owned) => runRow(owned, this.#engine.isDriven(owned.head.root, owned.owner, living)))
+    return heads.map((owned) => runRow(owned, this.#engine.isDriven(owned.head.root, owned.owner, living)))
   }
 
   async run(id: string): Promise<RunRow> {

@@ -332,7 +332,7 @@ export type EndStatus = 'completed' | 'completed-with-failures' | 'failed' | 'ca
 export type RunStatus = 'queued' | 'running' | 'waiting' | 'paused' | 'exhausted' | EndStatus
 export type ShownStatus = RunStatus | 'crashed'
 
-export const END_STATUSES: readonly EndStatus[] = ['completed', 'completed-with-failures', 'failed', 'cancelled']
+const END_STATUSES: readonly EndStatus[] = ['completed', 'completed-with-failures', 'failed', 'cancelled']
 
 export function isEnded(status: ShownStatus): status is EndStatus {
   return (END_STATUSES as readonly string[]).includes(status)

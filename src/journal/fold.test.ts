@@ -49,7 +49,7 @@ const MEANING: { readonly [Type in EventType]: () => void } = {
           errorPolicy: 'skip',
           source: 'f.ts',
           durability: 'power',
-        } as JournalEvent,
+        },
       },
     ])
     expect(state).toMatchObject({
@@ -71,7 +71,10 @@ const MEANING: { readonly [Type in EventType]: () => void } = {
   emitted: () => expectNothing({ type: 'emitted', path: 'emit', name: 'x' }),
   'checkpoint-recorded': () => expectNothing({ type: 'checkpoint-recorded', path: 'c', name: 'x' }),
   'run-recovered': () => {
-    const state = after({ type: 'step-started', path: 'a', attempt: 1 }, { type: 'run-recovered', owner: 'h', epoch: 2 })
+    const state = after(
+      { type: 'step-started', path: 'a', attempt: 1 },
+      { type: 'run-recovered', owner: 'h', epoch: 2 },
+    )
     expect(state.inFlight.size).toBe(0)
   },
   'interrupt-requested': () => expectNothing({ type: 'interrupt-requested' }),

@@ -365,7 +365,7 @@ function spend(state: RunState, usage: Usage | undefined, active: number | undef
   if (active !== undefined) state.usage.seconds += active / 1_000
 }
 
-export function addUsage(total: RunState['usage'], usage: Usage | undefined): void {
+function addUsage(total: RunState['usage'], usage: Usage | undefined): void {
   if (usage === undefined) return
   total.usd += usage.usd ?? 0
   total.tokens += usage.tokens ?? 0

@@ -73,7 +73,7 @@ export function outcomesOf(entries: Iterable<Entry>): Outcomes {
   return outcomes
 }
 
-export function recordOutcome(outcomes: Outcomes, event: JournalEvent, seq: number): void {
+function recordOutcome(outcomes: Outcomes, event: JournalEvent, seq: number): void {
   if (event.type === 'plan-accepted') {
     for (const path of event.forget) outcomes.at.delete(path)
     for (const path of event.ignore) outcomes.ignored.add(path)

@@ -21,6 +21,7 @@ export function headQuery(filter: HeadFilter): { readonly text: string; readonly
     add(`NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = runs.root AND r.status IN ('paused', 'exhausted'))`)
   }
   if (filter.updatedBefore !== undefined) add('updated < ?', filter.updatedBefore)
+  if (filter.roots === true) add('root = id')
   if (filter.owned === true) add('owner IS NOT NULL')
   const order = filter.dueBy === undefined ? 'no DESC' : 'wake'
   const clause = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`

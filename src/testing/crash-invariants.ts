@@ -4,6 +4,8 @@ import { foldAll, statusOf } from '../journal/fold.ts'
 import { headOf } from '../journal/head.ts'
 import type { CrashReport, SeenAck, SeenRun } from './crash-harness.ts'
 
+const ENDS: readonly string[] = ['run-completed', 'run-failed', 'run-cancelled']
+
 /** Everything that is wrong with how a run went through its crashes. */
 export function crashProblems(report: CrashReport): string[] {
   const last = report.journals.at(-1) ?? []
@@ -15,6 +17,7 @@ export function crashProblems(report: CrashReport): string[] {
     ...ackProblems(last, report.acks),
     ...report.journals.flatMap((runs) => runs.flatMap(statusProblems)),
     ...orphanProblems(last),
+    ...last.flatMap(endProblems),
   ]
 }
 
@@ -29,6 +32,13 @@ function sequenceProblems({ head, entries }: SeenRun): string[] {
   const wrong = entries.findIndex((entry, index) => entry.seq !== index + 1)
   if (wrong !== -1) return [`run ${head.run} has event ${entries[wrong]?.seq} where ${wrong + 1} belongs`]
   return entries[0]?.event.type === 'run-created' ? [] : [`run ${head.run} does not begin with run-created`]
+}
+
+/** The end of a run is the last that its journal says. */
+function endProblems({ head, entries }: SeenRun): string[] {
+  const end = entries.findIndex(({ event }) => ENDS.includes(event.type))
+  const after = entries.slice(end + 1).map(({ event }) => event.type)
+  return end === -1 || after.length === 0 ? [] : [`run ${head.run} had ended, and then had ${after.join(', ')}`]
 }
 
 /** What was in a journal once is in it for ever. */

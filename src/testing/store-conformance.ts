@@ -253,6 +253,7 @@ const LISTS: Readonly<Record<string, Check>> = {
     deepStrictEqual(ids(await store.heads({ status: ['completed', 'waiting'] })), ['r2', 'r1'])
     deepStrictEqual(ids(await store.heads({ status: [] })), [])
     deepStrictEqual(ids(await store.heads({ definition: 'other' })), ['r3'])
+    deepStrictEqual(ids(await store.heads({ roots: true, limit: 1 })), ['r2'])
     deepStrictEqual(ids(await store.heads({ asking: true })), ['r2'])
     deepStrictEqual(ids(await store.heads({ updatedBefore: 20 })), ['r1'])
     deepStrictEqual(ids(await store.heads({ owned: true })), ['r3', 'r2'])

@@ -5,6 +5,9 @@ import { gate, openStage, rejection, timePasses, until } from './stage.ts'
 
 type Kind = (calls: number[], never: Promise<never>) => (call: StepCall) => Promise<string> | string
 
+/** Not an error, and thrown all the same. */
+const TEXT: unknown = 'text'
+
 const FAILING: Readonly<Record<string, { readonly run: Kind; readonly options?: StepOptions<string> }>> = {
   'a function that throws': {
     run: (calls) => (call) => {
@@ -35,7 +38,7 @@ const FAILING: Readonly<Record<string, { readonly run: Kind; readonly options?: 
   'a function that throws something that is no error': {
     run: (calls) => (call) => {
       calls.push(call.attempt)
-      return Promise.reject('text' as unknown as Error)
+      return Promise.reject(TEXT)
     },
   },
   'an effect that may happen only once': {

@@ -165,10 +165,11 @@ describe('the lists', () => {
     ])
     expect((await host.runs({ status: ['completed'] })).map((row) => row.run)).toEqual([done.id])
     expect((await host.runs({ definition: 'parent', limit: 1 })).length).toBe(1)
+    expect((await host.runs({ limit: 2 })).map((row) => row.definition)).toEqual(['parent', 'done'])
     const inbox = await host.inbox()
-    expect(inbox.map(({ prompt, kind, definition }) => [prompt, kind, definition]).toSorted()).toEqual([
-      ['Inner?', 'ask', 'child'],
-      ['Outer?', 'gate', 'parent'],
+    expect(inbox.map(({ prompt, kind, definition }) => `${prompt} ${kind} ${definition}`).toSorted()).toEqual([
+      'Inner? ask child',
+      'Outer? gate parent',
     ])
     expect(inbox.find((one) => one.kind === 'gate')).toMatchObject({ choices: ['approve', 'reject'], detail: { a: 1 } })
     expect((await host.run(run.id.slice(0, 14))).run).toBe(run.id)

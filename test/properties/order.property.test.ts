@@ -48,7 +48,9 @@ async function carryOut(ctx: Context<unknown>, one: Shape, name: string): Promis
     case 'plain':
       // Plain promises only over steps called at once; anything deeper has its own scope.
       return Promise.all(
-        named.map(({ item, name: inner }) => (item.kind === 'work' ? carryOut(ctx, item, inner) : inner)),
+        named.map(({ item, name: inner }) =>
+          item.kind === 'work' ? carryOut(ctx, item, inner) : Promise.resolve(inner),
+        ),
       )
     case 'child':
       return ctx.child(inner, { items: one.items, name })

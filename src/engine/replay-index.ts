@@ -1,0 +1,58 @@
+/** What a replay has still to reach, and what it found on its way. */
+import type { ResumePlan } from '../journal/events.ts'
+import { callKind, isBeside, type CallKind, type Outcomes, type PlacedEvent } from '../journal/outcomes.ts'
+
+export class Replay {
+  readonly outcomes: Outcomes
+  /** Paths below these need not be reached again. */
+  readonly sealed = new Set<string>()
+  /** Paths whose recorded outcome must not be used. */
+  readonly changed: string[] = []
+  /** Paths that were reached and are not recorded. */
+  readonly missed: string[] = []
+  hits = 0
+  /** How many hits there were at the last look, and since when there were no more. */
+  seen = -1
+  restingSince: number | undefined
+
+  constructor(outcomes: Outcomes) {
+    this.outcomes = outcomes
+  }
+
+  take(path: string, kind: CallKind): PlacedEvent | undefined {
+    const event = this.outcomes.at.get(path)
+    if (event === undefined) {
+      this.missed.push(path)
+      return undefined
+    }
+    this.outcomes.at.delete(path)
+    this.hits += 1
+    if (callKind(event) === kind) return event
+    this.changed.push(path)
+    return undefined
+  }
+
+  plan(unknown: readonly string[]): ResumePlan {
+    return { keep: this.hits - this.changed.length, rerun: this.changed, unknown }
+  }
+
+  /** Recorded paths that the code has not reached and that nothing excuses. */
+  unreached(): readonly string[] {
+    const { at, ignored } = this.outcomes
+    if (at.size === 0) return []
+    const paths: string[] = []
+    for (const path of at.keys()) {
+      if (!ignored.has(path) && !isBeside(path) && !isSealed(path, this.sealed)) paths.push(path)
+    }
+    return paths
+  }
+}
+
+/** True when a path lies below a sealed one. */
+function isSealed(path: string, sealed: ReadonlySet<string>): boolean {
+  if (sealed.size === 0) return false
+  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+    if (sealed.has(path.slice(0, at))) return true
+  }
+  return false
+}
