@@ -102,7 +102,7 @@ export const spender = workflow('golden-spender', { budget: { tokens: 100 } }, a
   return ctx.usage().spent.tokens
 })
 
-export const leaf = workflow('golden-leaf', async (ctx, n: number) => {
+const leaf = workflow('golden-leaf', async (ctx, n: number) => {
   if (n < 0) return ctx.step('fail', broken('leaf'))
   return ctx.step('double', work('leaf', n * 2))
 })
@@ -117,7 +117,7 @@ function nested(ctx: Context<number>): Promise<number> {
   return ctx.child(middle, 1)
 }
 
-export const middle = workflow('golden-middle', (ctx, n: number) => ctx.child(leaf, n + 10))
+const middle = workflow('golden-middle', (ctx, n: number) => ctx.child(leaf, n + 10))
 
 export const steered = workflow('golden-steered', async (ctx) => {
   await ctx.waitFor('go')
@@ -139,7 +139,7 @@ export const failing = workflow('golden-failing', async (ctx) => {
 })
 
 /** As it is now. The journal was begun by code that also had a step `old`. */
-export const edited = workflow('golden-edited', async (ctx) => {
+const edited = workflow('golden-edited', async (ctx) => {
   const kept = await ctx.step('kept', work('kept', 'kept'))
   await ctx.waitFor('go')
   return [kept, await ctx.step('late', work('late', 'new ending'))]

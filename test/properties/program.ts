@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { workflow, type Context } from 'nerve'
 
 export type Program =
-  | { readonly kind: 'step'; readonly id: string; readonly label: string; readonly fails: number; readonly last: Last }
+  | { readonly kind: 'step'; readonly id: string; readonly label: string; readonly fails: number }
   | { readonly kind: 'broken'; readonly id: string; readonly label: string; readonly way: Way }
   | { readonly kind: 'sleep'; readonly ms: number }
   | { readonly kind: 'ask'; readonly id: string; readonly answer: string }
@@ -15,16 +15,12 @@ export type Program =
   | { readonly kind: 'race'; readonly winner: Program; readonly losers: number; readonly at: number }
   | { readonly kind: 'child'; readonly body: Program }
 
-/** How the last attempt of a step goes, and what a failing step's policy is. */
-type Last = 'right' | 'skip' | 'fallback'
+/** What is done about a step that always fails. */
 type Way = 'catch' | 'skip' | 'fallback' | 'fallback-fails'
 
 /** What really ran, by the id of the step, in one life of the process. */
 export class Effects {
   readonly ran: string[] = []
-  count(id: string): number {
-    return this.ran.filter((one) => one === id).length
-  }
 }
 
 let effects = new Effects()
@@ -166,7 +162,6 @@ export function programs({ children = true, maxItems = 3, waits = true }: Shape 
       id: fc.constant(''),
       label,
       fails: fc.constantFrom(0, 0, 0, 1, 2),
-      last: fc.constant('right' as const),
     }),
     fc.record({
       kind: fc.constant('broken' as const),
