@@ -80,8 +80,9 @@ export class SqliteStore implements JournalStore {
     this.#sql = Object.fromEntries(
       Object.entries(STATEMENTS).map(([name, text]) => [name, db.prepare(text)]),
     ) as unknown as Statements
-    // Journals are read whole, so this is the one query where arrays instead of objects pay.
-    this.#sql.read.setReturnArrays(true)
+    // Journals are read whole, so this is the one query where arrays instead of objects pay. Early 24s lack them.
+    const { read } = this.#sql as { readonly read: Partial<StatementSync> }
+    read.setReturnArrays?.(true)
   }
 
   append(batch: readonly Append[], durability: Durability): readonly AppendResult[] | Promise<readonly AppendResult[]> {
@@ -100,8 +101,8 @@ export class SqliteStore implements JournalStore {
       const no = this.#sql.runNumber.get(run)?.['no']
       if (no === undefined) return []
       const base = Number(no) * SEQ_SPACE
-      const found = this.#sql.read.all(base + after, base + SEQ_SPACE, limit) as unknown as EventCells[]
-      return found.map((cells) => toRow(cells, base))
+      const found: readonly object[] = this.#sql.read.all(base + after, base + SEQ_SPACE, limit)
+      return found.map((cells) => toRow((Array.isArray(cells) ? cells : Object.values(cells)) as never, base))
     })
   }
 
