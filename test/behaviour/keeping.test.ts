@@ -1,7 +1,7 @@
 /** Retention, export and import, and forks. */
 import { describe, expect, it } from 'vitest'
 import { workflow } from 'nerve'
-import { openStage, rejection, timePasses } from './stage.ts'
+import { openStage, rejection, timePasses, until } from './stage.ts'
 
 const child = workflow('child', (ctx, n: number) => ctx.step('work', () => n * 10))
 const family = workflow('family', async (ctx, n: number) => {
@@ -174,5 +174,26 @@ describe('a fork', () => {
     await fork.answer(question?.id ?? '', 'yes')
     expect(await fork.result()).toEqual(['Ada', 'now', 'yes'])
     expect((await host.run(run.id)).status).toBe('waiting')
+  })
+
+  it('gives every signal and message once, as the original did', async () => {
+    const { host } = await openStage()
+    const listening = workflow('listening', async (ctx) => {
+      const name = await ctx.ask('Name?')
+      const first = await ctx.waitFor('go')
+      const early = await ctx.messages()
+      await ctx.waitFor('hold')
+      return [name, first, early, await ctx.waitFor('go'), await ctx.messages()]
+    })
+    const run = await host.start(listening)
+    await run.rest()
+    for (const n of [1, 2]) await run.signal('go', n)
+    await run.signal('message', 'one')
+    await run.answer((await host.inbox())[0]?.id ?? '', 'Ada')
+    await until(async () => (await host.run(run.id)).signals[0] === 'hold')
+    await run.signal('message', 'two')
+    const fork = await run.fork()
+    await fork.signal('hold')
+    expect(await fork.result()).toEqual(['Ada', 1, ['one'], 2, ['two']])
   })
 })
