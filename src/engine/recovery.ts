@@ -4,6 +4,8 @@ import { performPosted } from './commands.ts'
 import type { Engine } from './engine.ts'
 
 const POLL_MS = 100
+/** When a run could not be woken, because its definition is not here: how long until due runs are looked at again. */
+const WAKE_AGAIN_MS = 10_000
 
 export interface Recovered {
   readonly recovered: readonly string[]
@@ -103,7 +105,11 @@ export class Keeper {
     const { left } = await takeAll(this.#engine, roots)
     for (const one of left)
       this.#onProblem(new NerveError('definition-missing', `Run ${one.run} could not be woken: ${one.reason}`))
-    if (left.length === 0) await this.schedule()
+    if (left.length === 0) return this.schedule()
+    // What could not be woken stays due; the others must not wait for it.
+    const later = this.#engine.clock.now() + WAKE_AGAIN_MS
+    this.#wakeAt = later
+    this.#disarm = this.#engine.clock.at(later, () => void this.#wake().catch(this.#onProblem))
   }
 
   async #look(): Promise<void> {

@@ -1,7 +1,7 @@
 /** Runs that wait cost rows, not memory: they are parked, and an answer, a signal or their time loads them again. */
 import { describe, expect, it } from 'vitest'
 import { workflow } from 'nerve'
-import { openStage, quiet, until } from './stage.ts'
+import { openStage, quiet, timePasses, until } from './stage.ts'
 
 describe('parked runs', () => {
   it('of a hundred, one is answered and only that one goes on', async () => {
@@ -47,6 +47,25 @@ describe('parked runs', () => {
       Array.from({ length: 30 }, (_, index) => index + 1),
     )
     expect(problems).toEqual([])
+  })
+
+  it('are woken although another one that is due cannot be', async () => {
+    const napping = (name: string, hours: number) =>
+      workflow(name, async (ctx) => {
+        await ctx.sleep(hours * 3_600_000)
+        return 'awake'
+      })
+    const first = await openStage({ maxResident: 0 })
+    const lost = await first.host.start(napping('lost', 1))
+    const kept = await first.host.start(napping('kept', 2))
+    await Promise.all([lost.rest(), kept.rest()])
+    await quiet()
+    await first.host.close()
+    const { host, clock, problems } = await openStage({ ...first, definitions: [napping('kept', 2)], maxResident: 0 })
+    clock.advance(3_600_000)
+    await until(() => problems.length > 0, 'the run that has no definition to be told of')
+    expect(await timePasses(clock, (await host.handle(kept.id)).result())).toBe('awake')
+    expect((await host.run(lost.id)).status).toBe('waiting')
   })
 
   it('take signals, and keep those that come while nobody drives them', async () => {
