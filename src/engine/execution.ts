@@ -111,7 +111,7 @@ export class Execution implements Source {
     this.#host = options.host
     this.#create = options.fresh
     this.#headVersion = options.state.headVersion
-    this.ledger = new Ledger(options.state, options.parent?.ledger)
+    this.ledger = new Ledger(options.state, options.parent?.ledger, () => this.activeNow / 1_000)
     const drains = new Drains()
     this.#delivery = new Delivery(drains, () => this.committer.arm(this))
     this.root = openScope('', { owner: this, drains, parent: undefined })

@@ -23,10 +23,13 @@ export class Ledger {
   readonly state: RunState
   readonly parent: Ledger | undefined
   readonly #children = new Set<Ledger>()
+  readonly #active: () => number
   readonly #aside: Record<Dimension, number> = { usd: 0, tokens: 0, calls: 0, steps: 0, seconds: 0 }
 
-  constructor(state: RunState, parent: Ledger | undefined) {
+  /** `active` tells the seconds that the run has worked and not yet written down. */
+  constructor(state: RunState, parent: Ledger | undefined, active: () => number = () => 0) {
     this.state = state
+    this.#active = active
     this.parent = parent
     if (parent !== undefined) parent.#children.add(this)
   }
@@ -109,6 +112,7 @@ export class Ledger {
 
   #spent(dimension: Dimension): number {
     let spent = this.state.usage[dimension]
+    if (dimension === 'seconds') spent += this.#active()
     for (const child of this.#children) spent += child.#spent(dimension)
     return spent
   }

@@ -7,6 +7,7 @@
  *  2. A tree is idle when no function runs or is about to be tried again, nothing is replayed, and nothing waits to
  *     be committed.
  */
+import type { Clock } from '../base/clock.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Actor, Budget, ResumePlan } from '../journal/events.ts'
 import { statusOf } from '../journal/fold.ts'
@@ -45,7 +46,7 @@ export class Tree {
   #looking = false
   #reasons = new Set<'paused' | 'exhausted'>()
   readonly #blamed = new WeakMap<Error, string>()
-  readonly #timers = new Map<Execution, () => void>()
+  #disarm: (() => void) | undefined
 
   constructor(root: string, epoch: number, events: TreeEvents) {
     this.root = root
@@ -81,20 +82,39 @@ export class Tree {
     }
   }
 
-  /** A function has started in this run: arm what stops it when the time budget is spent. */
+  /** A function has started in this run. */
   worked(execution: Execution): void {
     this.idle = false
-    if (execution.calls.size !== 1 || !execution.ledger.limited) return
-    const left = execution.ledger.millisecondsLeft()
-    if (left === Infinity) return
-    const disarm = execution.clock.at(execution.clock.now() + left, () => this.#outOfTime(execution))
-    this.#timers.set(execution, disarm)
+    if (execution.calls.size === 1 && execution.ledger.limited) this.#watchTime(execution.clock)
   }
 
   rested(execution: Execution): void {
-    if (execution.calls.size > 0 || this.#timers.size === 0) return
-    this.#timers.get(execution)?.()
-    this.#timers.delete(execution)
+    if (execution.calls.size === 0 && this.#disarm !== undefined) this.#watchTime(execution.clock)
+  }
+
+  /** Arms what stops the work when the time budget is spent. Runs that work side by side spend it together. */
+  #watchTime(clock: Clock): void {
+    this.#disarm?.()
+    this.#disarm = undefined
+    const working = this.#working()
+    const left = Math.min(...working.map((one) => one.ledger.millisecondsLeft()))
+    if (left === Infinity) return
+    this.#disarm = clock.at(clock.now() + Math.max(1, left / working.length), () => this.#lookAtTime(clock))
+  }
+
+  #lookAtTime(clock: Clock): void {
+    for (const execution of this.#working()) {
+      const shortage = execution.ledger.shortage({ seconds: 0.001 })
+      if (shortage?.dimension !== 'seconds') continue
+      const error = this.exhaust(shortage, [...execution.calls][0]?.path ?? '')
+      for (const one of this.executions.values()) for (const call of one.calls) call.stop('budget', error)
+      return
+    }
+    this.#watchTime(clock)
+  }
+
+  #working(): Execution[] {
+    return [...this.executions.values()].filter((one) => one.calls.size > 0 && one.ledger.limited)
   }
 
   /** Looks whether the tree has come to rest. */
@@ -249,8 +269,8 @@ export class Tree {
   }
 
   close(error: NerveError): void {
-    for (const disarm of this.#timers.values()) disarm()
-    this.#timers.clear()
+    this.#disarm?.()
+    this.#disarm = undefined
     for (const execution of this.executions.values()) execution.close(error)
     this.#hold?.release()
   }
@@ -259,13 +279,6 @@ export class Tree {
     this.#reasons.clear()
     this.#hold?.release()
     this.#hold = undefined
-  }
-
-  #outOfTime(execution: Execution): void {
-    const shortage = execution.ledger.shortage({ seconds: execution.activeNow / 1_000 + 0.001 })
-    if (shortage === undefined) return
-    const error = this.exhaust(shortage, [...execution.calls][0]?.path ?? '')
-    for (const one of this.executions.values()) for (const call of one.calls) call.stop('budget', error)
   }
 
   *#childrenOf(execution: Execution): Iterable<{ readonly execution: Execution; readonly at: Scope }> {

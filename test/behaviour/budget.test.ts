@@ -264,6 +264,22 @@ describe('a budget', () => {
     expect((await host.run(run.id)).usage.seconds).toBe(18)
   })
 
+  it('of seconds is spent together by children that work side by side', async () => {
+    const { host, clock } = await openStage()
+    const busy = workflow('busy', (ctx) =>
+      ctx.step('work', () => new Promise<string>((resolve) => clock.at(clock.now() + 8_000, () => resolve('done')))),
+    )
+    const pair = workflow('pair', { budget: { seconds: 10 } }, (ctx) =>
+      ctx.all([() => ctx.child(busy, undefined), () => ctx.child(busy, undefined)]),
+    )
+    const run = await host.start(pair)
+    expect((await rejection(timePasses(clock, run.result()))).code).toBe('budget-exhausted')
+    const rows = await host.runs({ children: true })
+    const journals = await Promise.all(rows.map((row) => host.journal(row.run)))
+    const worked = journals.flat().flatMap(({ event }) => (event.type === 'step-stopped' ? [event.active] : []))
+    expect(worked).toEqual([5_000, 5_000])
+  })
+
   it('of depth limits how deep children nest', async () => {
     const { host } = await openStage()
     const nest = workflow('nest', async (ctx, depth: number): Promise<number> =>
