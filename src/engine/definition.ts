@@ -34,6 +34,8 @@ export interface StepCall {
   readonly key: string
   /** 1 for the first attempt. */
   readonly attempt: number
+  /** True when an earlier process had begun this attempt: a `resumable` function goes on from what that one did. */
+  readonly resumed: boolean
   /** Aborts on cancel, interrupt, timeout, a lost race or a spent budget. */
   readonly signal: AbortSignal
   readonly path: string

@@ -44,6 +44,27 @@ describe('after a crash', () => {
     expect(ran.toSorted()).toEqual(['c2', 'd2'])
   })
 
+  it('a resumable step is told that it resumes, under the same attempt', async () => {
+    const seen: unknown[] = []
+    const working = workflow('working', (ctx) =>
+      ctx.step(
+        'work',
+        ({ attempt, resumed }) => {
+          seen.push([attempt, resumed])
+          return resumed ? 'went on' : gate<string>().promise
+        },
+        { effect: 'resumable' },
+      ),
+    )
+    const { left, run } = await crash(working, () => seen.length === 1)
+    const { host } = await openStage({ store: left, definitions: [working] })
+    expect(await (await host.handle(run)).result()).toBe('went on')
+    expect(seen).toEqual([
+      [1, false],
+      [1, true],
+    ])
+  })
+
   it('a finished map item is not even entered, and items that moved keep their results', async () => {
     const entered: string[] = []
     let items = ['a', 'b', 'c']

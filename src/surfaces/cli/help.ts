@@ -23,7 +23,7 @@ export function unknownCommand(name: string): string {
     name,
     COMMANDS.map((command) => command.name),
   )
-  return `nerve: there is no command '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`} See: nerve --help`
+  return `there is no command '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`} See: nerve --help`
 }
 
 function overview(version: string): string {
