@@ -6,14 +6,13 @@ import type { StepCompleted, StepFailed, StepStopped, Usage } from '../journal/e
 import { Call, type CallStart } from './call.ts'
 import type { StepCall, StepOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
+import { ONE_STEP } from './ledger.ts'
 import { backoffDelay, isHopeless, parkUntil } from './policy.ts'
 import { here, type Place, type Scope } from './scope.ts'
 import { after, rejectWith } from './waits.ts'
 
 /** A first attempt that reserves nothing but itself. */
-const USUAL: CallStart = { number: 1, aside: { steps: 1 }, resumed: false, fallback: false }
-
-type Writable<Event> = { -readonly [Key in keyof Event]: Event[Key] }
+const USUAL: CallStart = { number: 1, aside: ONE_STEP, resumed: false, fallback: false }
 
 export interface StepRun<Output> {
   readonly execution: Execution
@@ -29,13 +28,14 @@ export interface StepRun<Output> {
 export async function attempt<Output>(one: StepRun<Output>, number: number, resumed = false): Promise<Output> {
   const { execution, options } = one
   // Others may be admitted in the same tick: what counts is the room there is when this one sets its share aside.
-  if (mustWait(one))
+  if (mustWait(execution))
     do await admit(one)
     while (!hasRoom(one))
   const call = startCall(one, number, resumed)
   if (options.effect === 'once' || options.effect === 'resumable') call.announced = true
   execution.begin(call)
   if (call.announced) await announce(one, call)
+  else execution.tellStarted(call)
   failpoint('step-before')
   let output: Output
   try {
@@ -76,8 +76,7 @@ function guarded<Output>(one: StepRun<Output>, call: Call): Promise<Output> {
   })
 }
 
-export function mustWait<Output>(one: StepRun<Output>): boolean {
-  const { replayEnd, tree, closed, ledger } = one.execution
+export function mustWait({ replayEnd, tree, closed, ledger }: Execution): boolean {
   return replayEnd !== undefined || tree.hold !== undefined || closed !== undefined || ledger.limited
 }
 
@@ -122,28 +121,44 @@ export function record<Output>(
   output: Output,
   deliver: (value: Output | Promise<Output>) => void,
 ): void {
-  const { execution, place, mark } = one
+  const { execution } = one
   const now = execution.clock.now()
   const end = execution.end(call, now)
-  const event: Writable<StepCompleted> = {
-    type: 'step-completed',
-    path: place.path,
-    attempt: call.attempt,
-    started: call.started,
-  }
-  if (place.after !== undefined) event.after = place.after
-  if (mark.fingerprint !== undefined) event.fingerprint = mark.fingerprint
-  if (end.active !== undefined) event.active = end.active
-  const usage = call.spent
-  if (usage !== undefined) event.usage = usage
-  if (output !== undefined) event.output = output
+  const event = completed(one, call, end, output)
   try {
-    execution.append(event, () => deliver(output), place, now)
+    call.returned(output, deliver)
+    execution.complete(event, call, now)
     warn(execution)
   } catch (thrown) {
     // The value cannot be kept, or the run is over.
     const reason = execution.closed ?? thrown
     deliver(execution.closed === undefined ? finallyFailed(one, call, thrown, end) : Promise.reject(reason))
+  }
+}
+
+function completed<Output>(
+  one: StepRun<Output>,
+  call: Call,
+  { active }: { readonly active?: number },
+  output: Output,
+): StepCompleted {
+  const { attempt: number, started, spent: usage } = call
+  const { path, after: before } = one.place
+  const { fingerprint } = one.mark
+  // Written out, because fields that are added one by one cost more than the object.
+  const brief = usage === undefined && active === undefined && fingerprint === undefined
+  if (brief && before !== undefined && output !== undefined)
+    return { type: 'step-completed', path, attempt: number, started, after: before, output }
+  return {
+    type: 'step-completed',
+    path,
+    attempt: number,
+    started,
+    ...after(one.place),
+    ...one.mark,
+    ...(active === undefined ? {} : { active }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(output === undefined ? {} : { output }),
   }
 }
 

@@ -1,6 +1,7 @@
 /** One attempt of one step while it runs: what its function receives, and what it has spent. */
 import type { StepStarted, Usage } from '../journal/events.ts'
 import type { StepCall } from './definition.ts'
+import type { Turn } from './delivery.ts'
 import type { Execution } from './execution.ts'
 import { checkUsage } from './policy.ts'
 import type { Inside, Place } from './scope.ts'
@@ -18,10 +19,14 @@ export interface CallStart {
   readonly fallback: boolean
 }
 
-export class Call implements StepCall, Inside {
+const NOTHING: Usage = {}
+
+export class Call implements StepCall, Inside, Turn {
   readonly owner: Execution
   readonly place: Place
   readonly started: number
+  /** Where its result is in the journal. */
+  seq = 0
   ended = false
   /** True when the journal already says that it started. */
   announced = false
@@ -30,6 +35,8 @@ export class Call implements StepCall, Inside {
   #spent: { usd: number; tokens: number; calls: number; window: number } | undefined
   #aside: Usage
   #abandon: ((error: unknown) => void) | undefined
+  #output: unknown
+  #resolve: ((output: never) => void) | undefined
   #stopped: { readonly reason: StopReason; readonly error: unknown } | undefined
 
   constructor(execution: Execution, place: Place, start: CallStart) {
@@ -103,6 +110,16 @@ export class Call implements StepCall, Inside {
     }
   }
 
+  /** Keeps what the function returned until it is durable and its turn has come. */
+  returned<Output>(output: Output, resolve: (output: Output) => void): void {
+    this.#output = output
+    this.#resolve = resolve
+  }
+
+  deliver(): void {
+    this.#resolve?.(this.#output as never)
+  }
+
   throwIfStopped(): void {
     if (this.#stopped !== undefined) throw this.#stopped.error
   }
@@ -124,7 +141,7 @@ export class Call implements StepCall, Inside {
   end(): void {
     this.ended = true
     this.owner.ledger.setAside(this.#aside, -1)
-    this.#aside = {}
+    this.#aside = NOTHING
   }
 
   #use(usage: Usage): void {

@@ -8,6 +8,7 @@
  *  3. When the store refuses, every waiter of the refused run hears of it, and that run appends nothing more.
  */
 import { failpoint } from '../base/failpoint.ts'
+import { added, NONE } from '../base/list.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Durability, JournalEvent } from '../journal/events.ts'
 import type { Append, AppendResult, JournalStore } from '../journal/port.ts'
@@ -15,10 +16,9 @@ import type { Bus } from './bus.ts'
 import type { Turn } from './delivery.ts'
 import { afterDrain } from './drain.ts'
 
-/** What a run hands over at a flush. */
-export interface Handover {
+/** What a run hands over at a flush: what the store is given, in one object with what comes of it. */
+export interface Handover extends Append {
   readonly source: Source
-  readonly append: Append
   readonly durability: Durability
   /** What the rows say, for those who listen. */
   readonly events: readonly JournalEvent[]
@@ -49,7 +49,7 @@ export interface Source {
 export class Committer {
   readonly #store: JournalStore
   readonly #bus: Bus
-  #list: Source[] = []
+  #list: readonly Source[] = NONE
   #armed = false
   #yielded = 0
   #writing: Promise<void> | undefined
@@ -63,7 +63,7 @@ export class Committer {
   arm(source: Source): void {
     if (!source.listed) {
       source.listed = true
-      this.#list.push(source)
+      this.#list = added(this.#list, source)
     }
     if (this.#armed) return
     this.#armed = true
@@ -95,27 +95,23 @@ export class Committer {
     else this.#finish(batch, results)
   }
 
-  #collect(): Handover[] {
+  #collect(): readonly Handover[] {
     const list = this.#list
-    this.#list = []
-    const batch: Handover[] = []
+    this.#list = NONE
+    let batch: readonly Handover[] = NONE
     for (const source of list) {
       source.listed = false
       const handover = source.handover()
       if (handover === undefined) source.rested()
-      else batch.push(handover)
+      else batch = added(batch, handover)
     }
     return batch
   }
 
   #append(batch: readonly Handover[]): readonly AppendResult[] | Promise<readonly AppendResult[]> {
-    const appends: Append[] = []
     let durability: Durability = 'process'
-    for (const one of batch) {
-      appends.push(one.append)
-      if (one.durability === 'power') durability = 'power'
-    }
-    return this.#store.append(appends, durability)
+    for (const one of batch) if (one.durability === 'power') durability = 'power'
+    return this.#store.append(batch, durability)
   }
 
   #finish(batch: readonly Handover[], results: readonly AppendResult[]): void {
@@ -123,7 +119,7 @@ export class Committer {
     let index = 0
     for (const one of batch) {
       if (results[index] === 'ok') this.#deliver(one)
-      else one.source.refused(lost(one.append.run))
+      else one.source.refused(lost(one.run))
       index += 1
     }
   }
@@ -162,10 +158,10 @@ export class Committer {
     if (handover.turns.length > 0) handover.source.delivered(handover.turns)
   }
 
-  #publish({ append, events }: Handover): void {
+  #publish({ run, rows, events }: Handover): void {
     for (const [index, event] of events.entries()) {
-      const row = append.rows[index]
-      if (row !== undefined) this.#bus.publish({ run: append.run, seq: row.seq, time: row.time, event })
+      const row = rows[index]
+      if (row !== undefined) this.#bus.publish({ run, seq: row.seq, time: row.time, event })
     }
   }
 }

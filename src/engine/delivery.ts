@@ -5,6 +5,7 @@
  *
  * Invariant: results of a run are delivered by ascending sequence number, live and in a replay.
  */
+import { added, inserted, NONE } from '../base/list.ts'
 import type { Drains } from './drain.ts'
 import type { Place } from './scope.ts'
 
@@ -13,13 +14,13 @@ export interface Turn {
   readonly seq: number
   /** The call whose result it is; undefined for what no call of the author's code waits for. */
   readonly place: Place | undefined
-  readonly deliver: () => void
+  deliver(): void
 }
 
 export class Delivery {
   readonly #drains: Drains
   readonly #onEmpty: () => void
-  #turns: Turn[] = []
+  #turns: readonly Turn[] = NONE
   /** Those before this one have had their turn. */
   #at = 0
 
@@ -39,7 +40,7 @@ export class Delivery {
   commit(turns: readonly Turn[]): void {
     const only = turns.length === 1 && this.#turns.length === 0 && !this.#drains.open ? turns[0] : undefined
     if (only !== undefined) return hand(only, this.#drains.begin())
-    for (const turn of turns) this.#turns.push(turn)
+    for (const turn of turns) this.#turns = added(this.#turns, turn)
     if (!this.#drains.open) this.#pass()
   }
 
@@ -48,13 +49,12 @@ export class Delivery {
     const turns = this.#turns
     let place = turns.length
     while (place > this.#at && (turns[place - 1]?.seq ?? 0) > turn.seq) place -= 1
-    if (place === turns.length) turns.push(turn)
-    else turns.splice(place, 0, turn)
+    this.#turns = inserted(turns, turn, place)
     void this.#drains.now
   }
 
   forget(): void {
-    this.#turns = []
+    this.#turns = NONE
     this.#at = 0
   }
 
@@ -70,13 +70,14 @@ export class Delivery {
   }
 }
 
-function hand({ place, deliver }: Turn, begun: number): void {
+function hand(turn: Turn, begun: number): void {
+  const { place } = turn
   if (place !== undefined) {
     place.delivered = true
     place.scope.cause = place
     place.scope.causeDrain = begun
   }
-  deliver()
+  turn.deliver()
 }
 
 /** A group of branches (all, map) has ended, and the code that waited for it goes on. */

@@ -5,34 +5,53 @@
  */
 import { microtask } from '../base/microtask.ts'
 
-let stretch: (() => void)[] = []
-let waiting: (() => void)[] = []
+/** What waits for one moment. Its arrays are used again and again: a new one would be made and grown for every step. */
+class Moment {
+  #coming: ((() => void) | undefined)[] = []
+  #spare: ((() => void) | undefined)[] = []
+  #count = 0
+
+  /** True for the first of those that wait. */
+  add(call: () => void): boolean {
+    this.#coming[this.#count] = call
+    this.#count += 1
+    return this.#count === 1
+  }
+
+  come(): void {
+    const calls = this.#coming
+    const count = this.#count
+    this.#coming = this.#spare
+    this.#spare = calls
+    this.#count = 0
+    for (let i = 0; i < count; i += 1) {
+      const call = calls[i]
+      // An array that is used again must not keep runs that have ended.
+      calls[i] = undefined
+      call?.()
+    }
+  }
+}
+
+const stretch = new Moment()
+const drain = new Moment()
 
 /** Calls back when the code that runs now waits, or has ended. */
 export function afterStretch(call: () => void): void {
-  if (stretch.push(call) === 1) microtask(callSoon)
+  if (stretch.add(call)) microtask(endStretch)
 }
 
 /** Calls back when every promise that could go on has gone on. */
 export function afterDrain(call: () => void): void {
-  if (waiting.push(call) === 1) afterStretch(callLater)
+  if (drain.add(call)) afterStretch(endDrainLater)
 }
 
-function callSoon(): void {
-  const calls = stretch
-  stretch = []
-  for (const call of calls) call()
-}
+const endStretch = (): void => stretch.come()
+const endDrain = (): void => drain.come()
 
 /** From a microtask, the next tick comes after all other microtasks; from a tick it would come before them. */
-function callLater(): void {
-  process.nextTick(callAll)
-}
-
-function callAll(): void {
-  const calls = waiting
-  waiting = []
-  for (const call of calls) call()
+function endDrainLater(): void {
+  process.nextTick(endDrain)
 }
 
 export class Drains {

@@ -10,6 +10,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { failpoint } from '../base/failpoint.ts'
+import { added, NONE } from '../base/list.ts'
 import type { NerveError } from '../base/nerve-error.ts'
 import { encodeEvent, type Row } from '../journal/codec.ts'
 import type { Durability, JournalEvent, ResumePlan, RunStatus } from '../journal/events.ts'
@@ -19,12 +20,13 @@ import type { CallKind, Outcomes, PlacedEvent } from '../journal/outcomes.ts'
 import type { Append } from '../journal/port.ts'
 import type { Bus } from './bus.ts'
 import type { Call } from './call.ts'
+import { Calls } from './calls.ts'
 import type { Committer, Handover, Source } from './committer.ts'
 import type { AnyDefinition } from './definition.ts'
 import { Delivery, type Turn } from './delivery.ts'
 import { Drains } from './drain.ts'
 import { Ledger } from './ledger.ts'
-import { enter, openScope, type Place, type Scope } from './scope.ts'
+import { here, openScope, placeOf, type Place, type Scope } from './scope.ts'
 import { Replay } from './replay-index.ts'
 import { sweep } from './sweep.ts'
 import type { Tree } from './tree.ts'
@@ -70,7 +72,7 @@ export class Execution implements Source {
   readonly committer: Committer
   readonly ledger: Ledger
   readonly root: Place
-  readonly calls = new Set<Call>()
+  readonly calls = new Calls()
   readonly waits = new Map<string, OpenWait>()
   listed = false
   readonly #dry: ExecutionOptions['dry']
@@ -80,12 +82,12 @@ export class Execution implements Source {
   #replay: Replay | undefined
   #released: Promise<void> | undefined
   #release: (() => void) | undefined
-  #rows: Row[] = []
-  #events: JournalEvent[] = []
-  #turns: Turn[] = []
+  #rows: readonly Row[] = NONE
+  #events: readonly JournalEvent[] = NONE
+  #turns: readonly Turn[] = NONE
   readonly #delivery: Delivery
-  readonly #starting: Call[] = []
-  #settled: { readonly command: number; readonly result: string }[] = []
+  #starting: readonly Call[] = NONE
+  #settled: { readonly command: number; readonly result: string }[] | undefined
   readonly #ticked: (() => void)[] = []
   #handed = false
   #headVersion = 0
@@ -142,9 +144,17 @@ export class Execution implements Source {
     return this.#closed ?? (this.state.end === undefined ? undefined : RUN_OVER)
   }
 
+  /** Gives a call its place, and makes it the one that later calls of this flow come after. */
   enter(label: string): Place {
+    const place = this.place(label)
+    here.enterWith(place)
+    return place
+  }
+
+  /** Gives a call its place. Whoever asks makes it the one that later calls of this flow come after. */
+  place(label: string): Place {
     this.committer.arm(this)
-    return enter(this.root, label)
+    return placeOf(this.root, label)
   }
 
   /**
@@ -152,12 +162,24 @@ export class Execution implements Source {
    * come. Throws when its value cannot be kept.
    */
   append(event: JournalEvent, deliver?: () => void, place?: Place, time = this.clock.now()): void {
-    if (this.closed !== undefined) throw this.closed
-    const seq = this.state.seq + 1
-    this.#rows.push(encodeEvent(event, seq, time))
-    fold(this.state, seq, time, event)
-    this.#events.push(event)
-    if (deliver !== undefined) this.#turns.push({ seq, place, deliver })
+    this.#add(event, time)
+    if (deliver !== undefined) this.#turns = added(this.#turns, { seq: this.state.seq, place, deliver })
+  }
+
+  /** Appends the result of a call, which is its own turn. Throws as `append` does. */
+  complete(event: JournalEvent, call: Call, time: number): void {
+    this.#add(event, time)
+    call.seq = this.state.seq
+    this.#turns = added(this.#turns, call)
+  }
+
+  #add(event: JournalEvent, time: number): void {
+    const { closed, state } = this
+    if (closed !== undefined) throw closed
+    const seq = state.seq + 1
+    this.#rows = added(this.#rows, encodeEvent(event, seq, time))
+    fold(state, seq, time, event)
+    this.#events = added(this.#events, event)
     this.tree.idle = false
     this.committer.arm(this)
   }
@@ -183,6 +205,7 @@ export class Execution implements Source {
 
   /** Answers a command of another process in the same commit as what was appended for it. */
   settle(command: number, result: string): void {
+    this.#settled ??= []
     this.#settled.push({ command, result })
     this.committer.arm(this)
   }
@@ -210,9 +233,13 @@ export class Execution implements Source {
   begin(call: Call): void {
     if (this.calls.size === 0) this.#activeMark = call.started
     this.calls.add(call)
-    if (!call.announced) this.#starting.push(call)
     this.committer.arm(this)
     this.tree.worked(this)
+  }
+
+  /** The journal is to say that this call started, unless it ends in this tick. */
+  tellStarted(call: Call): void {
+    this.#starting = added(this.#starting, call)
   }
 
   /** Ends a call: the milliseconds the run has worked since it last said so. */
@@ -247,29 +274,26 @@ export class Execution implements Source {
     this.#appendStarted()
     this.#handed = this.#rows.length > 0
     const head = this.#headIfChanged()
-    if (this.#rows.length === 0 && this.#settled.length === 0 && head === undefined) return undefined
+    if (this.#rows.length === 0 && this.#settled === undefined && head === undefined) return undefined
     // With only waits open, one more tick tells whether the run rests, also after a commit of the head alone.
     if (this.calls.size === 0) this.committer.arm(this)
-    const append: { -readonly [Key in keyof Append]: Append[Key] } = {
+    const handover: Handover = {
       run: this.run,
       epoch: this.tree.epoch,
       rows: this.#rows,
-    }
-    if (head !== undefined) append.head = head
-    if (this.#create) append.create = { host: this.#host }
-    if (this.#settled.length > 0) append.settle = this.#settled
-    const handover: Handover = {
+      head,
+      create: this.#create ? { host: this.#host } : undefined,
+      settle: this.#settled,
       source: this,
-      append,
       durability: this.#durability,
       events: this.#events,
       turns: this.#turns,
       group: this.tree,
     }
-    this.#rows = []
-    this.#events = []
-    this.#turns = []
-    this.#settled = []
+    this.#rows = NONE
+    this.#events = NONE
+    this.#turns = NONE
+    this.#settled = undefined
     this.#create = false
     return handover
   }
@@ -301,9 +325,9 @@ export class Execution implements Source {
   #appendStarted(): void {
     const starting = this.#starting
     if (starting.length === 0) return
+    this.#starting = NONE
     // What began while the run ended is given up by whoever ended it; its journal is closed.
     if (this.closed === undefined) for (const call of starting) if (!call.ended) this.append(call.startedEvent)
-    starting.length = 0
   }
 
   #headIfChanged(): Append['head'] {

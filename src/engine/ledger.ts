@@ -9,6 +9,9 @@ import type { RunState } from '../journal/fold.ts'
 
 const DIMENSIONS: readonly Dimension[] = ['usd', 'tokens', 'calls', 'steps', 'seconds']
 
+/** What an attempt that reserves nothing sets aside. */
+export const ONE_STEP: Usage = { steps: 1 }
+
 /** Float sums of money drift by parts in 10^16; a limit is not passed by that. */
 const DRIFT = 1e-9
 
@@ -59,11 +62,16 @@ export class Ledger {
   }
 
   setAside(amount: Usage, sign: 1 | -1): void {
+    if (amount === ONE_STEP) this.#aside.steps += sign
+    else this.#setAside(amount, sign)
+    this.parent?.setAside(amount, sign)
+  }
+
+  #setAside(amount: Usage, sign: 1 | -1): void {
     for (const key in amount) {
       const dimension = key as Dimension
       this.#aside[dimension] += sign * (amount[dimension] ?? 0)
     }
-    this.parent?.setAside(amount, sign)
   }
 
   /** Limits, here or above, of which four fifths are used for the first time. */

@@ -116,18 +116,25 @@ function newLine(parent: Line | undefined, from: number, joined: number | undefi
   return { parent, from, joined, last: 0, drain: -1, tip: undefined }
 }
 
-const opened: Place[] = []
+/** Calls of this stretch: mostly one. */
+let lastOpened: Place | undefined
+let others: Place[] = []
 
 function closeOpened(): void {
-  for (const place of opened) {
-    place.open = false
-    place.before = undefined
-  }
-  opened.length = 0
+  if (lastOpened !== undefined) close(lastOpened)
+  lastOpened = undefined
+  if (others.length === 0) return
+  for (const place of others) close(place)
+  others = []
 }
 
-/** Gives a call its place, and makes it the one that later calls of this flow come after. */
-export function enter(root: Place, label: string): Place {
+function close(place: Place): void {
+  place.open = false
+  place.before = undefined
+}
+
+/** Gives a call its place. It is the one that later calls of this flow come after once it is in their context. */
+export function placeOf(root: Place, label: string): Place {
   const current = here.getStore()
   const found = current !== undefined && current.owner === root.owner ? current : root
   if ('inStep' in found) throw nestedCall(found.inStep, label)
@@ -139,7 +146,7 @@ export function enter(root: Place, label: string): Place {
   const { now } = scope.drains
   const caused = scope.causeDrain === now ? scope.cause : undefined
   const before = beside ?? caused ?? found
-  const { line, position } = beside === undefined ? advance(before, now, before !== found) : found
+  const line = beside === undefined ? advance(before, now, before !== found) : found.line
   scope.calls += 1
   const after = before.path === '' ? undefined : before.path
   const place: Place = {
@@ -147,7 +154,7 @@ export function enter(root: Place, label: string): Place {
     path: '',
     scope,
     line,
-    position,
+    position: beside === undefined ? line.last : found.position,
     after,
     open: true,
     before,
@@ -156,8 +163,9 @@ export function enter(root: Place, label: string): Place {
     delivered: false,
   }
   ;(place as { path: string }).path = number(place, label)
-  if (opened.push(place) === 1) afterStretch(closeOpened)
-  here.enterWith(place)
+  if (lastOpened === undefined) afterStretch(closeOpened)
+  else others.push(lastOpened)
+  lastOpened = place
   return place
 }
 
@@ -174,22 +182,20 @@ export function isWithin(inner: Scope, outer: Scope): boolean {
 }
 
 /**
- * The next position after a place. Calls made from one place in one drain share it. `joined` says that the flow waited
- * for more than the call it comes after.
+ * The line whose last position is the next one after a place. Calls made from one place in one drain share it. `joined`
+ * says that the flow waited for more than the call it comes after.
  */
-function advance(before: Place, now: number, joined: boolean): { readonly line: Line; readonly position: number } {
+function advance(before: Place, now: number, joined: boolean): Line {
   const { line, position, branch } = before
-  if (position + 1 === line.last && line.drain === now && line.tip === before) return { line, position: line.last }
-  if (branch !== undefined && branch.last === 1 && branch.drain === now && branch.tip === before) {
-    return { line: branch, position: 1 }
-  }
+  if (position + 1 === line.last && line.drain === now && line.tip === before) return line
+  if (branch !== undefined && branch.last === 1 && branch.drain === now && branch.tip === before) return branch
   const straight = position === line.last && !joined
   const on = straight ? line : newLine(joined ? undefined : line, position, joined ? before.scope.calls : undefined)
   if (!straight) before.branch = on
   on.last += 1
   on.drain = now
   on.tip = before
-  return { line: on, position: on.last }
+  return on
 }
 
 function number(place: Place, label: string): string {

@@ -6,6 +6,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import { fingerprint } from '../base/value.ts'
 import type { PlacedEvent } from '../journal/outcomes.ts'
+import type { Call } from './call.ts'
 import {
   afterFailure,
   attempt,
@@ -34,22 +35,28 @@ export function step<Output>(
 ): Promise<Output> {
   if (typeof run !== 'function') throw new NerveError('bad-option', `Step '${label}' needs a function to run.`)
   if (options !== NO_OPTIONS) checkStepOptions(label, options)
-  const place = execution.enter(label)
+  const place = execution.place(label)
+  const usual = isUsual(execution, options)
+  if (!usual || options.input !== undefined) here.enterWith(place)
   const mark =
     options.input === undefined ? NO_MARK : { fingerprint: fingerprint(options.input, `the input of '${place.path}'`) }
+  if (usual) return atOnce({ execution, place, run, options, mark, fallback: false })
   const recorded = execution.replaying ? execution.take(place.path, 'step') : undefined
   if (recorded?.type === 'step-completed' && recorded.fingerprint === mark.fingerprint) {
     return new Promise((resolve) => execution.replayed(place, () => resolve(recorded.output as Output)))
   }
   const one: StepRun<Output> = { execution, place, run, options, mark, fallback: false }
-  if (recorded !== undefined) return handled(replayed(one, recorded))
-  if (mustWait(one) || options.timeout !== undefined || options.effect !== undefined) return handled(attempt(one, 1))
-  return atOnce(one)
+  return handled(recorded === undefined ? attempt(one, 1) : replayed(one, recorded))
 }
 
-/** The usual first attempt, without a promise more than it needs: this is where the engine's speed comes from. */
+function isUsual<Output>(execution: Execution, options: StepOptions<Output>): boolean {
+  if (execution.replaying || mustWait(execution)) return false
+  return options.timeout === undefined && options.effect === undefined
+}
+
+/** The usual first attempt, without an object more than it needs: this is where the engine's speed comes from. */
 function atOnce<Output>(one: StepRun<Output>): Promise<Output> {
-  const { execution } = one
+  const { execution, run } = one
   let resolve!: (value: Output | Promise<Output>) => void
   const promise = new Promise<Output>((settle) => {
     resolve = settle
@@ -59,22 +66,40 @@ function atOnce<Output>(one: StepRun<Output>): Promise<Output> {
     if (!call.ended) resolve(afterFailure(one, call, thrown))
     promise.catch(ignore)
   }
-  const succeed = (output: Output): void => {
-    if (call.ended || call.stopped !== undefined) return
-    failpoint('step-after')
-    record(one, call, output, resolve)
-  }
   call.onStop(fail)
   execution.begin(call)
   failpoint('step-before')
   try {
-    const returned = here.run(call, one.run, call)
-    if (isPromise(returned)) returned.then(succeed, fail)
-    else succeed(returned)
+    const returned = inside(call, run)
+    if (isPromise(returned)) {
+      execution.tellStarted(call)
+      returned.then((output) => succeed(one, call, output, resolve), fail)
+    } else succeed(one, call, returned, resolve)
   } catch (thrown) {
     fail(thrown)
   }
   return promise
+}
+
+/** Not `here.run`: it would go back to where the flow was before this call, and the call has to be entered all the same. */
+function inside<Output>(call: Call, run: StepRun<Output>['run']): Promise<Output> | Output {
+  here.enterWith(call)
+  try {
+    return run(call)
+  } finally {
+    here.enterWith(call.place)
+  }
+}
+
+function succeed<Output>(
+  one: StepRun<Output>,
+  call: Call,
+  output: Output,
+  resolve: (value: Output | Promise<Output>) => void,
+): void {
+  if (call.ended || call.stopped !== undefined) return
+  failpoint('step-after')
+  record(one, call, output, resolve)
 }
 
 /** Goes on from what the journal says about this path. */

@@ -338,7 +338,8 @@ function startAttempt(state: RunState, path: string, attempt: InFlight): void {
 }
 
 function endAttempt(state: RunState, path: string, event: { readonly usage?: Usage; readonly active?: number }): void {
-  state.inFlight.delete(path)
+  // Looking for a path costs more than the rest, and the journal seldom knows of a step before its end.
+  if (state.inFlight.size > 0) state.inFlight.delete(path)
   if (state.waits.size > 0) {
     endWait(state, path)
     state.headVersion += 1

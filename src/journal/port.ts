@@ -51,11 +51,11 @@ export interface Append {
   readonly epoch: number
   readonly rows: readonly Row[]
   /** Present when what lists show has changed. */
-  readonly head?: RunHead
+  readonly head?: RunHead | undefined
   /** Present for the first append of a run: who owns it. */
-  readonly create?: { readonly host: string }
+  readonly create?: { readonly host: string } | undefined
   /** Commands that these rows answer, settled in the same commit. */
-  readonly settle?: readonly { readonly command: number; readonly result: string }[]
+  readonly settle?: readonly { readonly command: number; readonly result: string }[] | undefined
 }
 
 export type AppendResult = 'ok' | 'fenced'

@@ -18,6 +18,10 @@ import type {
 
 const KEPT_EVENTS = 100_000
 
+/** What came of a batch of one. */
+const KEPT: readonly AppendResult[] = ['ok']
+const FENCED: readonly AppendResult[] = ['fenced']
+
 interface Kept {
   head: RunHead
   owner: string | undefined
@@ -47,7 +51,9 @@ export class MemoryStore implements JournalStore {
     } catch (error) {
       return Promise.reject(error)
     }
-    return batch.map((append) => this.#append(append))
+    const only = batch[0]
+    if (only === undefined || batch.length > 1) return batch.map((append) => this.#append(append))
+    return this.#append(only) === 'ok' ? KEPT : FENCED
   }
 
   read(run: string, after: number, limit: number): Promise<readonly Row[]> {

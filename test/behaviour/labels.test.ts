@@ -361,4 +361,20 @@ describe('ctx inside a step', () => {
       expect((await rejection(run.result())).cause).toMatchObject({ code: 'nested-call' })
     }
   })
+
+  it('is refused to what a finished function left behind', async () => {
+    const { host } = await openStage()
+    let late: Promise<unknown> | undefined
+    const definition = workflow('late', async (ctx) => {
+      await ctx.step('outer', () => {
+        late = turn().then(() => ctx.step('inner', () => 1))
+        late.catch(() => undefined)
+      })
+      await turn()
+      await turn()
+      return ctx.step('next', () => 2)
+    })
+    expect(await (await host.start(definition)).result()).toBe(2)
+    expect(await rejection(late as Promise<unknown>)).toMatchObject({ code: 'nested-call' })
+  })
 })
