@@ -48,6 +48,45 @@ export function isPlainValue(value: unknown): boolean {
   return isPlain(value, 0)
 }
 
+const MOST_FIELDS = 16
+const MOST_TEXT = 512
+
+/**
+ * A value that nothing can change any more, for values whose text is short for certain (under 4,000 characters): a
+ * primitive, or a copy of a flat object of them. Undefined for every other value.
+ */
+export function smallCopy(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return sizeOf(value) <= MOST_TEXT ? value : undefined
+  if (Object.getPrototypeOf(value) !== Object.prototype) return undefined
+  let fields = 0
+  let text = 0
+  for (const key in value) {
+    fields += 1
+    const item: unknown = (value as Record<string, unknown>)[key]
+    text += key.length + (item === undefined ? 0 : sizeOf(item))
+    if (fields > MOST_FIELDS || text > MOST_TEXT || isSpecial(key)) return undefined
+  }
+  return { ...value }
+}
+
+/** The characters of a primitive that JSON keeps as it is; Infinity for everything else. */
+function sizeOf(value: unknown): number {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0) ? 0 : Infinity
+    case 'string':
+      return value.length
+    case 'boolean':
+      return 0
+    default:
+      return value === null ? 0 : Infinity
+  }
+}
+
+function isSpecial(key: string): boolean {
+  return key === TAG || key === 'toJSON' || key === '__proto__'
+}
+
 function isPlain(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'string':
@@ -70,7 +109,7 @@ function isPlainObject(value: object, depth: number): boolean {
   const proto: unknown = Object.getPrototypeOf(value)
   if (proto !== Object.prototype && proto !== null) return false
   for (const key in value) {
-    if (key === TAG || key === 'toJSON' || key === '__proto__') return false
+    if (isSpecial(key)) return false
     const item: unknown = (value as Record<string, unknown>)[key]
     if (item !== undefined && !isPlain(item, depth + 1)) return false
   }
@@ -133,7 +172,7 @@ function tagContents(value: object, place: Place): unknown {
   const pairs = Object.entries(value)
     .filter(([, item]) => item !== undefined)
     .map(([key, item]) => [key, tagAt(item, key, place)] as const)
-  const special = pairs.some(([key]) => key === TAG || key === 'toJSON' || key === '__proto__')
+  const special = pairs.some(([key]) => isSpecial(key))
   return special ? { [TAG]: 'object', v: pairs } : Object.fromEntries(pairs)
 }
 

@@ -12,7 +12,7 @@ import type { Clock } from '../base/clock.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { added, NONE } from '../base/list.ts'
 import type { NerveError } from '../base/nerve-error.ts'
-import { encodeEvent, type Row } from '../journal/codec.ts'
+import { rowOf, type Row } from '../journal/codec.ts'
 import type { Durability, JournalEvent, ResumePlan, RunStatus } from '../journal/events.ts'
 import { fold, statusOf, type RunState } from '../journal/fold.ts'
 import { headOf } from '../journal/head.ts'
@@ -177,7 +177,7 @@ export class Execution implements Source {
     const { closed, state } = this
     if (closed !== undefined) throw closed
     const seq = state.seq + 1
-    this.#rows = added(this.#rows, encodeEvent(event, seq, time))
+    this.#rows = added(this.#rows, rowOf(event, seq, time))
     fold(state, seq, time, event)
     this.#events = added(this.#events, event)
     this.tree.idle = false

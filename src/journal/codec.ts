@@ -5,8 +5,8 @@
  * it leaves the row and is addressed by its content, so equal values are stored once.
  */
 import { NerveError } from '../base/nerve-error.ts'
-import { contentHash, decodeValue, encodeValue, isPlainValue } from '../base/value.ts'
-import type { EventType, JournalEvent } from './events.ts'
+import { contentHash, decodeValue, encodeValue, isPlainValue, smallCopy } from '../base/value.ts'
+import type { EventType, JournalEvent, StepCompleted } from './events.ts'
 
 export const INLINE_LIMIT = 4_096
 
@@ -34,6 +34,51 @@ const VALUE_FIELD: Partial<Record<EventType, string>> = {
   emitted: 'data',
   'checkpoint-recorded': 'data',
   'run-completed': 'output',
+}
+
+/** The row of an event that is appended now. */
+export function rowOf(event: JournalEvent, seq: number, time: number): Row {
+  if (event.type === 'step-completed' && isBrief(event, time)) {
+    const output = smallCopy(event.output)
+    if (output !== undefined || event.output === undefined) return new BriefRow(event, seq, time, output)
+  }
+  return encodeEvent(event, seq, time)
+}
+
+/** True when an event says no more than which step ended, at once, with what. Almost every one in a fast loop. */
+function isBrief(event: StepCompleted, time: number): boolean {
+  const { attempt, started, usage, active, fingerprint, kind } = event
+  if (attempt !== 1 || started !== time || kind !== undefined) return false
+  return usage === undefined && active === undefined && fingerprint === undefined
+}
+
+/** A row whose text is made when it is read. Journals in memory are seldom read, and the text costs more than the rest. */
+class BriefRow implements Row {
+  readonly seq: number
+  readonly time: number
+  readonly #path: string
+  readonly #after: string | undefined
+  readonly #output: unknown
+
+  /** `output` is a copy: what the event has belongs to the author's code. */
+  constructor({ path, after }: StepCompleted, seq: number, time: number, output: unknown) {
+    this.seq = seq
+    this.time = time
+    this.#path = path
+    this.#after = after
+    this.#output = output
+  }
+
+  get data(): string {
+    return JSON.stringify({
+      type: 'step-completed',
+      path: this.#path,
+      attempt: 1,
+      started: this.time,
+      after: this.#after,
+      output: this.#output,
+    })
+  }
 }
 
 export function encodeEvent(event: JournalEvent, seq: number, time: number): Row {

@@ -197,3 +197,21 @@ describe('a fork', () => {
     expect(await fork.result()).toEqual(['Ada', 1, ['one'], 2, ['two']])
   })
 })
+
+describe('the journal', () => {
+  it('keeps what a step returned, whatever the code does to it afterwards', async () => {
+    const { host } = await openStage()
+    const definition = workflow('changing', async (ctx) => {
+      const flat = await ctx.step('flat', () => ({ count: 1, name: 'a' }))
+      const deep = await ctx.step('deep', () => ({ list: [1] }))
+      flat.count = 7
+      deep.list.push(2)
+      await ctx.step('last', () => 1)
+    })
+    const run = await host.start(definition)
+    await run.result()
+    const outputs: unknown[] = []
+    for await (const event of run.events()) if ('output' in event) outputs.push(event.output)
+    expect(outputs).toEqual([{ count: 1, name: 'a' }, { list: [1] }, 1])
+  })
+})

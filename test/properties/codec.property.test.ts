@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeValue, encodeValue, fingerprint } from '../../src/base/value.ts'
-import { decodeEvent, encodeEvent, INLINE_LIMIT } from '../../src/journal/codec.ts'
+import { decodeEvent, encodeEvent, INLINE_LIMIT, rowOf } from '../../src/journal/codec.ts'
 import type { EventType, JournalEvent } from '../../src/journal/events.ts'
 import { runs } from './settings.ts'
 
@@ -193,6 +193,18 @@ describe('an event', () => {
         expect(row).toMatchObject({ seq, time })
         expect(isDeepStrictEqual(decodeEvent(row), one)).toBe(true)
         expect(JSON.parse(row.data)).toMatchObject({ type: one.type })
+      }),
+      runs(4_000),
+    )
+  })
+
+  it('has the same row when its text is made later', () => {
+    fc.assert(
+      fc.property(event, fc.nat(), fc.nat(), (one, seq, time) => {
+        // Half of them at the time at which a step began, which is when the text can wait.
+        const at = time % 2 === 0 && 'started' in one ? one.started : time
+        const { data, blob, blobText } = rowOf(one, seq, at)
+        expect({ seq, time: at, data, blob, blobText }).toEqual({ blob, blobText, ...encodeEvent(one, seq, at) })
       }),
       runs(4_000),
     )
