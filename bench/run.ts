@@ -61,7 +61,7 @@ async function main(options: Options): Promise<number> {
   if (missing !== undefined) say(`!! The peers are NOT RUN: ${missing}`)
   const load = loadavg()[0] ?? 0
   if (load > 1) say(`The machine is busy (load ${load.toFixed(1)}): trust the ratios, not the times.`)
-  const built = buildNerve()
+  const built = await buildNerve()
   if (built.problem !== undefined) say(`!! Nerve could not be built, so the sources are measured: ${built.problem}`)
   const around: Circumstances = { options, missing, entry: built.entry }
   const cells = await measureAll(around, (progress) => say(progressLine(progress)))

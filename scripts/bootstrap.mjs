@@ -34,7 +34,10 @@ const RUNTIMES = {
 /** @typedef {{ name: string, args: readonly string[], clean?: string }} Step one `node …args`; `clean` is deleted first */
 
 /** @type {readonly Step[]} */
-const BUILD = [{ name: 'build', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'] }]
+const BUILD = [
+  { name: 'declarations', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'] },
+  { name: 'build', args: ['scripts/bundle.ts'] },
+]
 
 /** @type {readonly Step[]} */
 const CHECK = [
@@ -56,7 +59,7 @@ const TASKS = {
   start: [{ name: 'start', args: ['--conditions=nerve-source', 'examples/tour/main.ts'] }],
   test: [...CHECK, { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run'] }],
   check: CHECK,
-  build: BUILD.map((step) => ({ ...step, clean: 'dist' })),
+  build: BUILD.map((step, index) => (index === 0 ? { ...step, clean: 'dist' } : step)),
   bench: [{ name: 'bench', args: ['--conditions=nerve-source', 'bench/run.ts'] }],
   fmt: [{ name: 'fmt', args: ['node_modules/oxfmt/bin/oxfmt'] }],
 }

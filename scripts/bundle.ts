@@ -1,0 +1,73 @@
+/**
+ * The JavaScript of the package: the doors and few files behind them, because a process that starts pays for each file it
+ * loads. Types are `tsc`'s work.
+ *
+ *     node scripts/bundle.ts [folder]
+ *
+ * What `src/index.ts` reaches without `import()` is one file, shared by all doors, so that a class is the same one whichever
+ * door it came through. What is imported when it is wanted stays in files of its own. Nothing is renamed.
+ */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown, type InputOptions, type OutputOptions } from 'rolldown'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const MAIN = join(ROOT, 'src', 'index.ts')
+
+const INPUT: InputOptions = {
+  cwd: ROOT,
+  platform: 'node',
+  input: {
+    index: MAIN,
+    'testing/index': join(ROOT, 'src', 'testing', 'index.ts'),
+    'surfaces/cli/main': join(ROOT, 'src', 'surfaces', 'cli', 'main.ts'),
+  },
+}
+
+type Graph = { getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null }
+
+/** The modules that loading this one loads. */
+function loadedWith(id: string, graph: Graph, found = new Set<string>()): Set<string> {
+  if (found.has(id)) return found
+  found.add(id)
+  for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) loadedWith(imported, graph, found)
+  return found
+}
+
+function output(folder: string): OutputOptions {
+  let core: Set<string> | undefined
+  return {
+    dir: folder,
+    format: 'es',
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    minifyInternalExports: false,
+    // The sources are in the package, with their comments: here they would be read over at each start.
+    comments: { jsdoc: false },
+    // One folder down, as the rooms are in src: host/definition-file.ts finds the doors from there.
+    chunkFileNames: 'chunks/[name].js',
+    codeSplitting: {
+      groups: [
+        {
+          debugName: 'core',
+          name: (id, graph) => {
+            core ??= loadedWith(MAIN, graph)
+            return core.has(id) ? 'core' : null
+          },
+        },
+      ],
+    },
+  }
+}
+
+/** Writes the JavaScript of the package into a folder. */
+export async function bundle(folder: string): Promise<void> {
+  const build = await rolldown(INPUT)
+  try {
+    await build.write(output(folder))
+  } finally {
+    await build.close()
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle(process.argv[2] ?? join(ROOT, 'dist'))
