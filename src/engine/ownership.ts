@@ -1,6 +1,4 @@
 /** Who owns a run: hosts leave a sign of life, and a run of a dead host may be taken. */
-import { readFileSync } from 'node:fs'
-import { hostname } from 'node:os'
 import type { Clock } from '../base/clock.ts'
 import type { HostRecord, JournalStore } from '../journal/port.ts'
 
@@ -83,7 +81,7 @@ export function isAlive(record: HostRecord, now: number): boolean {
 let machine: string | undefined
 
 function machineId(): string {
-  machine ??= `${hostname()}/${readOr('/proc/sys/kernel/random/boot_id', '')}`
+  machine ??= `${process.getBuiltinModule('node:os').hostname()}/${readOr('/proc/sys/kernel/random/boot_id', '')}`
   return machine
 }
 
@@ -102,9 +100,10 @@ function birthOf(pid: number): string | undefined {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
 }
 
+/** Not an import: naming node:fs in one loads the streams and promises behind its exports too, at every start. */
 function readOr<Other>(file: string, other: Other): string | Other {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return process.getBuiltinModule('node:fs').readFileSync(file, 'utf8').trim()
   } catch {
     return other
   }
