@@ -15,7 +15,7 @@ export function headQuery(filter: HeadFilter): { readonly text: string; readonly
     if (!filter.status.some(isEnded)) add('open = 1')
   }
   if (filter.definition !== undefined) add('definition = ?', filter.definition)
-  if (filter.asking === true) add('asking > 0')
+  if (filter.asking === true) add('open = 1 AND asking > 0')
   if (filter.dueBy !== undefined) {
     add('wake IS NOT NULL AND wake <= ?', filter.dueBy)
     add(`NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = runs.root AND r.status IN ('paused', 'exhausted'))`)

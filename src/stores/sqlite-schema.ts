@@ -8,7 +8,10 @@ import { FORMAT } from '../journal/events.ts'
 /** An event's key is its run's number and its sequence number in one integer: one b-tree, in order of reading. */
 export const SEQ_SPACE = 2 ** 26
 
-/** Indexes are partial, so that an ordinary run touches few pages when it starts and ends. */
+/**
+ * Indexes are partial, so that an ordinary run touches few pages when it starts and ends. The one of open runs has them in
+ * the order of lists, and whether they ask: an index of its own for that would be a page more for each question and answer.
+ */
 const TABLES = `
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE runs(
@@ -16,9 +19,8 @@ CREATE TABLE runs(
   updated INTEGER NOT NULL, wake INTEGER, asking INTEGER NOT NULL, open INTEGER NOT NULL, owner TEXT, epoch INTEGER NOT NULL,
   head TEXT NOT NULL);
 CREATE INDEX runs_child ON runs(root) WHERE root <> id;
-CREATE INDEX runs_open ON runs(open) WHERE open = 1;
+CREATE INDEX runs_open ON runs(open, no, asking) WHERE open = 1;
 CREATE INDEX runs_wake ON runs(wake) WHERE wake IS NOT NULL;
-CREATE INDEX runs_asking ON runs(asking) WHERE asking > 0;
 CREATE TABLE events(id INTEGER PRIMARY KEY, time INTEGER NOT NULL, data TEXT NOT NULL, blob TEXT);
 CREATE INDEX events_blob ON events(blob) WHERE blob IS NOT NULL;
 CREATE TABLE blobs(hash TEXT PRIMARY KEY, text TEXT NOT NULL);

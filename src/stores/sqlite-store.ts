@@ -27,9 +27,12 @@ const STATEMENTS = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
-  appendOne: `INSERT INTO events SELECT ?, ?, ?, NULL FROM runs
-    WHERE no = ? AND epoch = ? AND EXISTS (SELECT 1 FROM events e WHERE e.id = ?)`,
-  hasEvent: 'SELECT 1 FROM events WHERE id = ?',
+  /**
+   * Writes nothing when the run has another epoch, or no event before this one: then there is no time, and an event
+   * without one is ignored. An INSERT ... SELECT would say it plainer, and make a temporary table each time.
+   */
+  nextEvent: `INSERT OR IGNORE INTO events VALUES(?, (SELECT ? FROM runs
+    WHERE no = ? AND epoch = ? AND EXISTS (SELECT 1 FROM events e WHERE e.id = ?)), ?, ?)`,
   runNumber: 'SELECT no, epoch FROM runs WHERE id = ?',
   event: 'INSERT INTO events VALUES(?, ?, ?, ?)',
   blob: 'INSERT OR IGNORE INTO blobs VALUES(?, ?)',
@@ -89,7 +92,8 @@ export class SqliteStore implements JournalStore {
     try {
       this.#sync(durability)
       const only = batch.length === 1 ? batch[0] : undefined
-      if (only !== undefined && isSingleRow(only)) return [this.#appendOne(only)]
+      // One statement is a transaction of its own.
+      if (only !== undefined && isSingleRow(only)) return [this.#append(only)]
       return this.#transaction(() => batch.map((append) => this.#append(append)))
     } catch (error) {
       return Promise.reject(storeError(error, this.#file))
@@ -198,15 +202,17 @@ export class SqliteStore implements JournalStore {
     return this.#try(() => this.#db.close())
   }
 
-  #appendOne(append: Append): AppendResult {
-    const row = append.rows[0] as Row
-    const no = this.#numberOf(append.run)
-    if (no === undefined) return 'fenced'
+  /** The next event of a run: one statement finds out whether it may be written, and writes it. */
+  #appendNext(append: Append, no: number, row: Row): AppendResult {
     const id = no * SEQ_SPACE + row.seq
-    const { changes } = this.#sql.appendOne.run(id, row.time, row.data, no, append.epoch, id - 1)
+    const { changes } = this.#sql.nextEvent.run(id, row.time, no, append.epoch, id - 1, row.data, row.blob ?? null)
     if (changes === 1) return 'ok'
-    if (Number(this.#sql.runNumber.get(append.run)?.['epoch']) === append.epoch) throw gap(append.run, row.seq)
+    if (this.#isCurrent(append)) throw gap(append.run, row.seq)
     return 'fenced'
+  }
+
+  #isCurrent({ run, epoch }: Append): boolean {
+    return Number(this.#sql.runNumber.get(run)?.['epoch']) === epoch
   }
 
   /** A run's number never changes while the run exists; those in use are kept at hand. */
@@ -221,32 +227,46 @@ export class SqliteStore implements JournalStore {
   }
 
   #append(append: Append): AppendResult {
-    if (append.create !== undefined && append.head !== undefined) {
-      const { run, root } = append.head
+    const { run, rows, head, create, epoch } = append
+    const created = create !== undefined && head !== undefined
+    if (created) {
       // A child may be created only by whoever owns its tree.
-      if (run !== root && Number(this.#sql.runNumber.get(root)?.['epoch']) !== append.epoch) return 'fenced'
-      this.#create(append.head, append.create.host, append.epoch)
+      if (run !== head.root && !this.#isCurrent({ ...append, run: head.root })) return 'fenced'
+      this.#create(head, create.host, epoch)
     }
-    const found = this.#sql.runNumber.get(append.run)
-    if (found === undefined || Number(found['epoch']) !== append.epoch) return 'fenced'
-    const no = Number(found['no'])
-    const base = no * SEQ_SPACE
-    let last = (append.rows[0]?.seq ?? 1) - 1
-    if (last > 0 && this.#sql.hasEvent.get(base + last) === undefined) throw gap(append.run, last + 1)
-    for (const row of append.rows) {
-      if (row.seq !== last + 1) throw gap(append.run, row.seq)
-      last = row.seq
-      if (row.blob !== undefined && row.blobText !== undefined) this.#sql.blob.run(row.blob, row.blobText)
-      this.#sql.event.run(base + row.seq, row.time, row.data, row.blob ?? null)
+    const no = this.#numberOf(run)
+    const [first] = rows
+    if (no === undefined) return 'fenced'
+    if (first !== undefined && first.seq > 1) {
+      if (this.#appendNext(append, no, first) === 'fenced') return 'fenced'
+    } else {
+      if (!created && !this.#isCurrent(append)) return 'fenced'
+      if (first !== undefined)
+        this.#sql.event.run(no * SEQ_SPACE + first.seq, first.time, first.data, first.blob ?? null)
     }
-    const { head } = append
-    if (head !== undefined && append.create === undefined) {
-      const open = isEnded(head.status) ? 0 : 1
-      const text = JSON.stringify(head)
-      this.#sql.head.run(head.status, head.updated, head.wake ?? null, head.questions.length, open, text, no)
-    }
+    this.#appendRest(append, no)
+    if (head !== undefined && !created) this.#update(head, no)
     for (const done of append.settle ?? []) this.#sql.settle.run(done.result, done.command)
     return 'ok'
+  }
+
+  /** What comes after the first row, and the large values of all. */
+  #appendRest({ run, rows }: Append, no: number): void {
+    let last: number | undefined
+    for (const row of rows) {
+      if (row.blob !== undefined && row.blobText !== undefined) this.#sql.blob.run(row.blob, row.blobText)
+      if (last !== undefined) {
+        if (row.seq !== last + 1) throw gap(run, row.seq)
+        this.#sql.event.run(no * SEQ_SPACE + row.seq, row.time, row.data, row.blob ?? null)
+      }
+      last = row.seq
+    }
+  }
+
+  #update(head: RunHead, no: number): void {
+    const { status, updated, wake, questions } = head
+    const open = isEnded(status) ? 0 : 1
+    this.#sql.head.run(status, updated, wake ?? null, questions.length, open, JSON.stringify(head), no)
   }
 
   #create(head: RunHead, host: string, epoch: number): void {
@@ -280,6 +300,8 @@ export class SqliteStore implements JournalStore {
       this.#sql.commit.run()
       return value
     } catch (error) {
+      // The number of a run that was not created after all is given to another one.
+      this.#numbers.clear()
       if (this.#db.isTransaction) this.#sql.rollback.run()
       throw error
     }
@@ -297,6 +319,7 @@ export class SqliteStore implements JournalStore {
 function isSingleRow(append: Append): boolean {
   return (
     append.rows.length === 1 &&
+    append.rows[0]?.seq !== 1 &&
     append.head === undefined &&
     append.create === undefined &&
     append.settle === undefined &&
@@ -305,7 +328,7 @@ function isSingleRow(append: Append): boolean {
 }
 
 function gap(run: string, seq: number): Error {
-  return new Error(`run ${run} has no event before ${seq}`)
+  return new Error(`event ${seq} of run ${run} does not follow its last one`)
 }
 
 type EventCells = readonly [id: number, time: number, data: string, blob: string | null, text: string | null]
