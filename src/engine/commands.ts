@@ -28,6 +28,9 @@ const RESULT_POLL_MS = 25
 
 /** Does what was asked, wherever the run is. */
 export async function command(engine: Engine, id: string, wanted: RunCommand): Promise<unknown> {
+  // A root run that is open in this process needs no looking up.
+  const open = engine.live(id)?.executions.get(id)
+  if (open !== undefined && open.closed === undefined) return performHere(engine, { root: id, run: id }, wanted)
   for (;;) {
     const found = await engine.store.find(id)
     if (found === undefined) throw new NerveError('not-found', `There is no run ${id}. List them with: nerve ps`)
@@ -74,8 +77,9 @@ interface Target {
 
 async function performHere(engine: Engine, target: Target, wanted: RunCommand): Promise<unknown> {
   const { root, run } = target
-  const tree = await engine.take(root)
-  const execution = await openRun(engine, tree.executions.get(run), run, root)
+  // Nothing is waited for that is there: between an answer and what it sets going, every turn of a promise counts.
+  const tree = engine.keep(root) ?? (await engine.take(root))
+  const execution = tree.executions.get(run) ?? (await openRun(engine, run, root))
   if (execution === undefined) throw new NerveError('run-ended', `Run ${run} is not open any more.`)
   if (execution.replayEnd !== undefined) {
     await Promise.race([execution.replayEnd, engine.watchers.end(root).catch(throwOn)])
@@ -84,25 +88,12 @@ async function performHere(engine: Engine, target: Target, wanted: RunCommand): 
   // It may have been parked while it was waited for: then it is taken again.
   if (execution.closed !== undefined && execution.state.end === undefined && tree.lost === undefined)
     return performHere(engine, target, wanted)
-  return performOrFail(engine, execution, () => perform(engine, execution, wanted, target.id))
-}
-
-/** What a command wrote may be refused by the store: then it was not done, and whoever asked for it hears so. */
-function performOrFail(engine: Engine, execution: Execution, work: () => Promise<unknown>): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const forget = engine.watchers.onFailure(execution.run, reject)
-    work().then(resolve, reject).finally(forget)
-  })
+  return perform(engine, execution, wanted, target.id)
 }
 
 /** A child is opened by its parent's code; after loading a tree that takes a moment. */
-async function openRun(
-  engine: Engine,
-  found: Execution | undefined,
-  run: string,
-  root: string,
-): Promise<Execution | undefined> {
-  let execution = found
+async function openRun(engine: Engine, run: string, root: string): Promise<Execution | undefined> {
+  let execution: Execution | undefined
   for (let tries = 0; execution === undefined && tries < 200; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 5))
     execution = engine.live(root)?.executions.get(run)
@@ -169,16 +160,24 @@ function isBelow(execution: Execution, above: Execution): boolean {
   return false
 }
 
-/** Performs a command on a run that this process holds. Whoever asked hears when it is committed, or that it is not. */
+/**
+ * Performs a command on a run that this process holds. Whoever asked hears when it is committed; the store may refuse what
+ * was written, and then that it was not done.
+ */
 function perform(engine: Engine, execution: Execution, wanted: RunCommand, posted?: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const forget = engine.watchers.onFailure(execution.run, reject)
-    act(engine, execution, wanted, posted)
-      .then(
-        (done) => (execution.tree.lost === undefined ? resolve(done) : reject(execution.tree.lost)),
-        (error: unknown) => reject(error as Error),
-      )
-      .finally(forget)
+    act(engine, execution, wanted, posted).then(
+      (done) => {
+        forget()
+        if (execution.tree.lost === undefined) resolve(done)
+        else reject(execution.tree.lost)
+      },
+      (error: unknown) => {
+        forget()
+        reject(error)
+      },
+    )
   })
 }
 
@@ -242,11 +241,12 @@ interface Answering {
 }
 
 async function answer(engine: Engine, execution: Execution, id: string, answering: Answering): Promise<void> {
-  const open = (): ReturnType<typeof findQuestion> => findQuestion(execution, id)
-  const question = open()
+  const question = findQuestion(execution, id)
   if (question === undefined) throw await notOpen(engine, execution.run, id)
-  const value = await checkAnswer(question, answering.value)
-  const still = open()
+  const checked = checkAnswer(question, answering.value)
+  const value = checked instanceof Promise ? ((await checked) as unknown) : checked
+  // While a schema looked at the answer, there may have been another one.
+  const still = findQuestion(execution, id)
   if (still === undefined) throw await notOpen(engine, execution.run, id)
   failpoint('answer-before')
   const accepted = still.accept(value, answering.actor)

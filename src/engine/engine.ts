@@ -174,16 +174,18 @@ export class Engine implements TreeEvents, ChildStarter {
     return owner.host !== this.ownership.host || this.#live.has(root)
   }
 
-  /** Takes a recorded run and drives it on. Used for recovery, answers to parked runs and timers alike. */
-  async take(root: string): Promise<Tree> {
+  /** A run tree that is in memory, and stays there until it rests again. */
+  keep(root: string): Tree | undefined {
     this.#checkOpen()
     const live = this.#live.get(root)
-    if (live !== undefined) {
-      this.#residents.remove(live)
-      return live
-    }
-    const loading = this.#loading.get(root)
-    if (loading !== undefined) return loading
+    if (live !== undefined) this.#residents.remove(live)
+    return live
+  }
+
+  /** Takes a recorded run and drives it on. Used for recovery, answers to parked runs and timers alike. */
+  async take(root: string): Promise<Tree> {
+    const known = this.keep(root) ?? this.#loading.get(root)
+    if (known !== undefined) return known
     const started = this.#take(root).finally(() => this.#loading.delete(root))
     this.#loading.set(root, started)
     return started

@@ -234,7 +234,7 @@ export function sleep(execution: Execution, place: Place, until: () => number): 
 }
 
 /** The answer as the question takes it: a choice by its label or number, or a free answer that fits the schema. */
-export async function checkAnswer(question: OpenAsk, value: unknown): Promise<unknown> {
+export function checkAnswer(question: OpenAsk, value: unknown): unknown {
   const { asked, schema } = question
   if (asked.choices !== undefined && !(asked.kind === 'recovery' && isSkip(value))) return pickChoice(asked, value)
   return schema === undefined
