@@ -5,6 +5,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { NerveError } from '../base/nerve-error.ts'
 import { FORMAT } from '../journal/events.ts'
 
+const BUSY_MS = 10_000
+const SQLITE_BUSY = 5
+
 /** An event's key is its run's number and its sequence number in one integer: one b-tree, in order of reading. */
 export const SEQ_SPACE = 2 ** 26
 
@@ -59,21 +62,42 @@ function isHot(file: string): boolean {
 
 function checked(db: DatabaseSync, file: string): DatabaseSync {
   return orClosed(db, () => {
-    db.exec('PRAGMA busy_timeout = 10000')
+    db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
     checkFormat(db, file)
   })
 }
 
 function writable(db: DatabaseSync, file: string): DatabaseSync {
   return orClosed(db, () => {
-    db.exec('PRAGMA busy_timeout = 10000')
-    db.exec('PRAGMA journal_mode = WAL')
+    db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    switchToWal(db)
     db.exec('PRAGMA synchronous = NORMAL')
     db.exec('PRAGMA journal_size_limit = 16777216')
     // Each checkpoint waits for the disk: fewer, larger ones.
     db.exec('PRAGMA wal_autocheckpoint = 4000')
     createTables(db, file)
   })
+}
+
+/**
+ * Of two processes that make a database at the same time, SQLite refuses one right here instead of letting it wait: each
+ * could be in the other's way. It takes the other a moment.
+ */
+function switchToWal(db: DatabaseSync): void {
+  const patience = Date.now() + BUSY_MS
+  for (;;) {
+    try {
+      return db.exec('PRAGMA journal_mode = WAL')
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > patience) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  // The low byte: the others say more about the same.
+  return (Number((error as { readonly errcode?: unknown }).errcode) & 0xff) === SQLITE_BUSY
 }
 
 function orClosed(db: DatabaseSync, prepare: () => void): DatabaseSync {

@@ -1,6 +1,7 @@
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
 import { encodeEvent, INLINE_LIMIT } from '../journal/codec.ts'
@@ -84,6 +85,10 @@ describe('the file of a SqliteStore', () => {
     expect(readFileSync(other, 'utf8')).toContain('This is not a database')
   })
 
+  it('can be made by two processes at the same moment', async () => {
+    for (let round = 0; round < 6; round += 1) expect(await madeByTwo(newFile())).toEqual(['ready\n', 'ready\n'])
+  }, 60_000)
+
   it('opens read-only without writing, and says so when there is none', async () => {
     const file = newFile()
     await expect(openSqliteStore({ file, readOnly: true })).rejects.toMatchObject({ code: 'not-found' })
@@ -96,6 +101,33 @@ describe('the file of a SqliteStore', () => {
     await store.close()
   })
 })
+
+/** What two processes say that open a database as soon as a file is there, which is when both are waiting for it. */
+async function madeByTwo(file: string): Promise<string[]> {
+  const go = join(dirname(dirname(file)), 'go')
+  const program = `
+    import { existsSync } from 'node:fs'
+    import { openSqliteStore } from ${JSON.stringify(new URL('sqlite-store.ts', import.meta.url).href)}
+    await import('node:sqlite')
+    console.log('ready')
+    while (!existsSync(${JSON.stringify(go)}));
+    await (await openSqliteStore({ file: ${JSON.stringify(file)} })).close()`
+  let waiting = 0
+  const one = (): Promise<string> =>
+    new Promise((resolve) => {
+      const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
+      const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'pipe'] })
+      let said = ''
+      child.stderr.on('data', (data: Buffer) => (said += String(data)))
+      child.stdout.on('data', (data: Buffer) => {
+        said += String(data)
+        waiting += 1
+        if (waiting === 2) writeFileSync(go, '')
+      })
+      child.on('close', () => resolve(said))
+    })
+  return Promise.all([one(), one()])
+}
 
 async function writeRun(store: JournalStore, run: string, output: unknown): Promise<void> {
   const events: JournalEvent[] = [
