@@ -14,11 +14,15 @@ import { rolldown, type InputOptions, type OutputOptions } from 'rolldown'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const MAIN = join(ROOT, 'src', 'index.ts')
 
+/** What is loaded only by those who use it. */
+const DOORS = ['graph', 'control', 'state', 'agents', 'spec']
+
 const INPUT: InputOptions = {
   cwd: ROOT,
   platform: 'node',
   input: {
     index: MAIN,
+    ...Object.fromEntries(DOORS.map((door) => [door, join(ROOT, 'src', `${door}.ts`)])),
     'testing/index': join(ROOT, 'src', 'testing', 'index.ts'),
     'surfaces/cli/main': join(ROOT, 'src', 'surfaces', 'cli', 'main.ts'),
   },

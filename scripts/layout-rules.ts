@@ -1,5 +1,5 @@
 /** The rules of the layout, each a pure function from the parsed sources to problems. ARCHITECTURE.md says why. */
-import type { Import, Source } from './layout-source.ts'
+import { DOORS, type Import, type Source } from './layout-source.ts'
 
 export const RULES = ['syntax', 'room', 'arrow', 'cycle', 'append', 'name', 'file-size', 'function-size'] as const
 export type Rule = (typeof RULES)[number]
@@ -27,7 +27,7 @@ const BELOW_HOST = [
   'projections',
 ] as const
 
-/** Which rooms a room may import, beside itself. `door` is src/index.ts. */
+/** Which rooms a room may import, beside itself. A `door` is a file in src itself that the package exports. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   journal: ['base'],
@@ -64,8 +64,12 @@ function isSuite(path: string): boolean {
   return path.startsWith('src/testing/') && path.endsWith('-conformance.ts')
 }
 
+function isDoor(path: string): boolean {
+  return [...DOORS.values()].includes(path) && !path.startsWith('src/testing/')
+}
+
 function roomOf(path: string): string | undefined {
-  if (path === 'src/index.ts') return 'door'
+  if (isDoor(path)) return 'door'
   return /^src\/([^/]+)\//.exec(path)?.[1]
 }
 
@@ -79,7 +83,7 @@ function* checkSyntax({ path, broken }: Source): Iterable<Problem> {
 }
 
 function* checkRoom({ path }: Source): Iterable<Problem> {
-  if (!path.startsWith('src/') || path === 'src/index.ts') return
+  if (!path.startsWith('src/') || isDoor(path)) return
   const room = roomOf(path)
   if (room !== undefined && ROOMS.includes(room)) return
   const message = `is in no room: move it into one of src/{${ROOMS.join(',')}}`

@@ -27,9 +27,10 @@ export type Source = {
 type Span = { readonly start: number; readonly end: number }
 
 /** The package's own name leads back into its sources. */
-const DOORS: ReadonlyMap<string, string> = new Map([
+export const DOORS: ReadonlyMap<string, string> = new Map([
   ['nerve', 'src/index.ts'],
   ['nerve/testing', 'src/testing/index.ts'],
+  ...['graph', 'control', 'state', 'agents', 'spec'].map((door) => [`nerve/${door}`, `src/${door}.ts`] as const),
 ])
 
 export function parseSource({ path, text }: SourceText): Source {

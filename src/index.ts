@@ -1,5 +1,9 @@
-/** The public door of Nerve. */
+/** The main door of Nerve. What only some need has doors of its own, so that this one opens fast. */
 export { workflow } from './define/workflow.ts'
+export { defineNode } from './define/node.ts'
+export type { NodeOptions } from './define/node.ts'
+export { createRegistry } from './host/registry.ts'
+export type { Registry } from './host/registry.ts'
 export { createHost } from './host/host.ts'
 export type { Host, HostOptions, RunFilter, StartMore } from './host/host.ts'
 export type { Handle, ResumeOptions } from './host/handle.ts'
@@ -14,8 +18,20 @@ export type {
   ChildOptions,
   Context,
   Definition,
+  AddedStep,
+  InputOf,
   MapOptions,
+  Names,
+  Node,
+  NodeInfo,
   OnError,
+  Outline,
+  OutputOf,
+  Policy,
+  RaceOptions,
+  RunOptions,
+  Runnable,
+  RunningGraph,
   RunUsage,
   ScopeOptions,
   StepCall,

@@ -5,6 +5,7 @@
 export type ErrorCode =
   | 'bad-definition'
   | 'bad-duration'
+  | 'bad-expression'
   | 'bad-file'
   | 'bad-input'
   | 'bad-label'
@@ -14,6 +15,7 @@ export type ErrorCode =
   | 'already-answered'
   | 'answer-rejected'
   | 'answer-unclear'
+  | 'blocked'
   | 'budget-exhausted'
   | 'cancelled'
   | 'deadline-passed'
@@ -22,6 +24,7 @@ export type ErrorCode =
   | 'host-closed'
   | 'interrupted'
   | 'label-reused'
+  | 'limit-reached'
   | 'nested-call'
   | 'not-found'
   | 'owned-elsewhere'
@@ -34,6 +37,7 @@ export type ErrorCode =
   | 'store-failed'
   | 'store-newer'
   | 'timeout'
+  | 'unknown-node'
 
 export type RetryHint = 'never' | 'later' | 'pause'
 

@@ -21,6 +21,13 @@ export function encodeValue(value: unknown, what: string): Encoded {
   return { text: JSON.stringify(tag(value, { what, at: [], above: new Set() })), tagged: true }
 }
 
+/** Refuses what a journal cannot keep. Cheaper than encoding it. Says whether plain JSON can hold it. */
+export function checkValue(value: unknown, what: string): { readonly plain: boolean } {
+  if (value === undefined || isPlain(value, 0)) return { plain: true }
+  tag(value, { what, at: [], above: new Set() })
+  return { plain: false }
+}
+
 export function decodeValue(text: string | undefined, tagged: boolean): unknown {
   if (text === undefined) return undefined
   const value: unknown = JSON.parse(text)
@@ -29,14 +36,15 @@ export function decodeValue(text: string | undefined, tagged: boolean): unknown 
 
 /** A short, order-independent fingerprint of a value: equal values give equal fingerprints. */
 export function fingerprint(value: unknown, what: string): string {
-  const { text } = encodeValue(value, what)
-  const canonical = text === undefined ? 'undefined' : JSON.stringify(sorted(JSON.parse(text)))
+  const { text = 'undefined' } = encodeValue(value, what)
+  // Only objects have an order to forget, and this is done for every step of a graph.
+  const canonical = typeof value === 'object' && value !== null ? JSON.stringify(sorted(JSON.parse(text))) : text
   return sha256(canonical).slice(0, 16)
 }
 
 /** The module is loaded when it is needed: it takes longer to load than the rest of Nerve's core. */
 function sha256(text: string): string {
-  return process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('base64url')
+  return process.getBuiltinModule('node:crypto').hash('sha256', text, 'base64url')
 }
 
 export function contentHash(text: string): string {

@@ -8,7 +8,7 @@ import type { StepCall, StepOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { ONE_STEP } from './ledger.ts'
 import { backoffDelay, isHopeless, parkUntil } from './policy.ts'
-import { here, type Place, type Scope } from './scope.ts'
+import { errorPolicyIn, here, throwIfStopped, type Place } from './scope.ts'
 import { after, rejectWith } from './waits.ts'
 
 /** A first attempt that reserves nothing but itself. */
@@ -100,12 +100,6 @@ function hasRoom<Output>({ execution, options }: StepRun<Output>): boolean {
   const { replayEnd, tree, closed, ledger } = execution
   if (replayEnd !== undefined || tree.hold !== undefined || closed !== undefined) return false
   return ledger.shortage({ ...options.reserve, steps: 1 }) === undefined
-}
-
-function throwIfStopped(from: Scope): void {
-  for (let scope: Scope | undefined = from; scope !== undefined; scope = scope.parent) {
-    if (scope.stopped !== undefined) throw scope.stopped
-  }
 }
 
 /** For steps that must not run twice: the journal knows that it started before it starts. */
@@ -271,7 +265,8 @@ export async function settleFailure<Output>(one: StepRun<Output>, error: ErrorDa
     return way.skip
   }
   if (way !== 'fail') return attempt(asFallback(one, way.fallback, last + 1), last + 1)
-  if (execution.state.errorPolicy === 'continue') return undefined as Output
+  const policy = errorPolicyIn(place.scope) ?? execution.state.errorPolicy
+  if (policy === 'continue' && options.onError !== 'fail') return undefined as Output
   const thrown = errorFrom(error)
   execution.tree.blame(thrown, path)
   throw thrown
@@ -279,7 +274,8 @@ export async function settleFailure<Output>(one: StepRun<Output>, error: ErrorDa
 
 /** The fallback is the last attempt of the same step, with another function. */
 function asFallback<Output>(one: StepRun<Output>, run: StepRun<Output>['run'], number: number): StepRun<Output> {
-  return { ...one, run, fallback: true, options: { ...one.options, attempts: number, onError: 'fail' } }
+  const { onError: _used, ...options } = one.options
+  return { ...one, run, fallback: true, options: { ...options, attempts: number } }
 }
 
 /** The step as its fallback, for what is recorded of one. */

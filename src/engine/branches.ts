@@ -1,10 +1,10 @@
 /** all, map and race: each branch is a scope of its own, so labels and results of branches never mix. */
 import { NerveError } from '../base/nerve-error.ts'
 import type { ScopeKind } from '../journal/events.ts'
-import type { MapOptions, ScopeOptions } from './definition.ts'
+import type { MapOptions, RaceOptions, ScopeOptions } from './definition.ts'
 import { endGroup } from './delivery.ts'
 import type { Execution } from './execution.ts'
-import { here, isLabel, openScope, type Place } from './scope.ts'
+import { errorPolicyIn, here, isLabel, openScope, type Place } from './scope.ts'
 import { handled } from './step.ts'
 import { after } from './waits.ts'
 
@@ -45,7 +45,7 @@ export async function map<Item, Output>(
 export async function race<Output>(
   execution: Execution,
   branches: readonly Branch<Output>[],
-  options: ScopeOptions,
+  options: RaceOptions,
 ): Promise<Output> {
   checkBranches('race', branches)
   if (branches.length === 0) throw new NerveError('bad-option', 'race needs at least one branch.')
@@ -64,7 +64,17 @@ export async function race<Output>(
     execution.append({ type: 'scope-opened', path: place.path, kind: 'race', size: branches.length, ...after(place) })
   const scopes = branches.map((_, index) => branchPlace(execution, place, index))
   const runs = branches.map((branch, index) => handled(startBranch(scopes[index] as Place, branch)))
-  const winner = await Promise.race(
+  const winner = await (options.until === 'success' ? firstSuccess(runs) : firstSettled(runs))
+  stopOthers(execution, scopes, winner)
+  // Before the commit, which in a replay waits until everything recorded is reached or sealed.
+  execution.seal(place.path)
+  if (execution.root.scope.stopped === undefined)
+    await execution.commit({ type: 'race-decided', path: place.path, winner, ...after(place) }, place)
+  return runs[winner] as Promise<Output>
+}
+
+function firstSettled(runs: readonly Promise<unknown>[]): Promise<number> {
+  return Promise.race(
     runs.map((result, index) =>
       result.then(
         () => index,
@@ -72,12 +82,54 @@ export async function race<Output>(
       ),
     ),
   )
-  stopOthers(execution, scopes, winner)
-  // Before the commit, which in a replay waits until everything recorded is reached or sealed.
-  execution.seal(place.path)
-  if (execution.root.scope.stopped === undefined)
-    await execution.commit({ type: 'race-decided', path: place.path, winner, ...after(place) }, place)
-  return runs[winner] as Promise<Output>
+}
+
+/** When none succeeds, the last one to fail has decided it. */
+function firstSuccess(runs: readonly Promise<unknown>[]): Promise<number> {
+  let open = runs.length
+  return new Promise((resolve) => {
+    for (const [index, result] of runs.entries()) {
+      result.then(
+        () => resolve(index),
+        () => {
+          open -= 1
+          if (open === 0) resolve(index)
+        },
+      )
+    }
+  })
+}
+
+/** A scope of its own for a part of the run. When it throws, what still runs in it is stopped. */
+export async function scope<Output>(execution: Execution, label: string, run: Branch<Output>): Promise<Output> {
+  return within(execution, execution.enter(label), run)
+}
+
+/** The same, for a definition that runs as a part of another: the journal says what it is. */
+export async function nodeScope<Output>(
+  execution: Execution,
+  { label, node }: { readonly label: string; readonly node: string },
+  run: Branch<Output>,
+): Promise<Output> {
+  const place = execution.enter(label)
+  if (execution.take(place.path, 'scope') === undefined)
+    execution.append({ type: 'scope-opened', path: place.path, kind: 'node', node, size: 1, ...after(place) })
+  return within(execution, place, run)
+}
+
+async function within<Output>(execution: Execution, place: Place, run: Branch<Output>): Promise<Output> {
+  const { drains } = place.scope
+  const inside = openScope(`${place.path}/`, { owner: execution, drains, parent: place.scope })
+  try {
+    const output = await startBranch(inside, run)
+    endGroup(place)
+    return output
+  } catch (error) {
+    endGroup(place)
+    stopOthers(execution, [inside], -1)
+    execution.seal(place.path)
+    throw error
+  }
 }
 
 interface Started<Output> {
@@ -88,7 +140,8 @@ interface Started<Output> {
 /** Waits for every branch. With the policy `stop` the first failure stops the others at once. */
 async function together<Output>(execution: Execution, place: Place, started: Started<Output>): Promise<Output[]> {
   const { scopes, runs } = started
-  if (execution.state.errorPolicy === 'stop') {
+  const policy = errorPolicyIn(place.scope) ?? execution.state.errorPolicy
+  if (policy === 'stop') {
     try {
       const results = await Promise.all(runs)
       endGroup(place)
@@ -103,7 +156,7 @@ async function together<Output>(execution: Execution, place: Place, started: Sta
   const results = await Promise.allSettled(runs)
   endGroup(place)
   const failed = results.find((result) => result.status === 'rejected')
-  if (failed === undefined || execution.state.errorPolicy === 'continue') {
+  if (failed === undefined || policy === 'continue') {
     return results.map((result) => (result.status === 'fulfilled' ? result.value : (undefined as Output)))
   }
   throw failed.reason
@@ -111,15 +164,19 @@ async function together<Output>(execution: Execution, place: Place, started: Sta
 
 /** One item of a map: its result is an outcome of its own, so a finished item never runs again. */
 async function item<Output>(execution: Execution, scope: Place, path: string, run: Branch<Output>): Promise<Output> {
-  const recorded = execution.take(path, 'step')
+  const recorded = execution.take(path, 'step', false)
   if (recorded?.type === 'step-completed') {
     execution.seal(path)
+    // In its turn, like every result: else what goes on from the map would go on too early.
+    await execution.turn(scope, path)
     return recorded.output as Output
   }
   while (!execution.replaying && execution.tree.hold !== undefined) await execution.tree.hold
   if (scope.scope.stopped !== undefined) throw scope.scope.stopped
   const started = execution.clock.now()
   const output = await startBranch(scope, run)
+  // An item that failed or was stopped has no outcome; one that a replay gets to the end of should have.
+  execution.take(path, 'step')
   await execution.commit({ type: 'step-completed', path, kind: 'item', attempt: 1, started, output })
   return output
 }

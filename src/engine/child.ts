@@ -24,8 +24,8 @@ export interface ChildStarter {
 
 export async function child(execution: Execution, children: ChildStarter, start: ChildStart): Promise<unknown> {
   const { definition, options } = start
-  if (typeof definition !== 'object' || definition === null || definition.kind !== 'workflow') {
-    throw new NerveError('bad-definition', 'child needs a workflow: ctx.child(definition, input).')
+  if (typeof definition !== 'object' || definition === null || typeof definition.run !== 'function') {
+    throw new NerveError('bad-definition', 'child needs a definition: ctx.child(definition, input).')
   }
   const place = execution.enter(options.label ?? (isLabel(definition.name) ? definition.name : 'child'))
   const recorded = execution.take(place.path, 'child')

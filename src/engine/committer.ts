@@ -50,6 +50,7 @@ export class Committer {
   readonly #store: JournalStore
   readonly #bus: Bus
   #list: readonly Source[] = NONE
+  readonly #lagging = new Set<Source>()
   #armed = false
   #yielded = 0
   #writing: Promise<void> | undefined
@@ -69,6 +70,19 @@ export class Committer {
     this.#armed = true
     if (source.patient || performance.now() - this.#yielded > YIELD_MS) setImmediate(this.#onTurn)
     else afterDrain(this.#onTick)
+  }
+
+  /** Notes whether what lists show of a run is still to be written, with its next commit. */
+  lags(source: Source, lagging: boolean): boolean {
+    if (lagging) this.#lagging.add(source)
+    else if (this.#lagging.size > 0) this.#lagging.delete(source)
+    return lagging
+  }
+
+  /** Resolves when lists show what was committed before: whoever reads them waits, not whoever writes. */
+  async listed(): Promise<void> {
+    const behind = [...this.#lagging]
+    while (behind.some((source) => this.#lagging.has(source))) await new Promise((resolve) => setImmediate(resolve))
   }
 
   /** Resolves when everything appended so far has been committed or refused. */

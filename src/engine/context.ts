@@ -1,16 +1,18 @@
 /** The object that authors write against: every primitive, bound to one run. */
 import { milliseconds } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
-import { all, map, race } from './branches.ts'
+import { all, map, race, scope } from './branches.ts'
 import { child, type ChildStarter } from './child.ts'
 import type { AskOptions, Context } from './definition.ts'
 import type { Execution } from './execution.ts'
+import { EXECUTION, runNode } from './run-node.ts'
 import { handled, step } from './step.ts'
 import { after, ask, sleep, waitFor } from './waits.ts'
 
 export function createContext(execution: Execution, children: ChildStarter): Context {
   const { state } = execution
-  return {
+  const context: Context & { readonly [EXECUTION]: Execution } = {
+    [EXECUTION]: execution,
     input: state.input,
     params: { ...execution.definition.options.params, ...state.params },
     runId: execution.run,
@@ -42,12 +44,18 @@ export function createContext(execution: Execution, children: ChildStarter): Con
     all: (branches, options = {}) => settled(execution, () => all(execution, branches as never, options)) as never,
     map: (items, run, options = {}) => settled(execution, () => map(execution, items, run, options)),
     race: (branches, options = {}) => settled(execution, () => race(execution, branches, options)),
+    scope: (label, run) => settled(execution, () => scope(execution, label, run)),
+    // Called on the context of whatever definition runs: that one's params are handed on.
+    run(this: Context, node: unknown, input: unknown, options = {}) {
+      return settled(execution, () => runNode(execution, this ?? context, { node, input, options })) as never
+    },
     child: (definition, input, options = {}) =>
       settled(execution, () => child(execution, children, { definition, input, options })) as never,
-    messages: () => settled(execution, () => messages(execution)),
+    messages: (name = 'message') => settled(execution, () => messages(execution, name)),
     usage: () => ({ spent: execution.ledger.totals(), left: execution.ledger.left() }),
     checkpoint: (name, data) => settled(execution, () => checkpoint(execution, name, data)),
   }
+  return context
 }
 
 /** Code that goes on after its run has ended (a promise that nobody waited for) gets nowhere, and harms no other run. */
@@ -113,14 +121,14 @@ async function checkpoint(execution: Execution, name: string, data: unknown): Pr
   )
 }
 
-async function messages(execution: Execution): Promise<unknown[]> {
+async function messages(execution: Execution, name: string): Promise<unknown[]> {
   const place = execution.enter('messages')
   const recorded = execution.take(place.path, 'messages')
   if (recorded?.type === 'messages-taken') {
     await execution.turn(place)
     return recorded.value as unknown[]
   }
-  const found = execution.state.signals.filter((signal) => signal.name === 'message')
+  const found = execution.state.signals.filter((signal) => signal.name === name)
   const texts = found.map((signal) => signal.value)
   await execution.commit(
     {

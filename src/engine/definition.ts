@@ -17,16 +17,92 @@ export interface WorkflowOptions<Input = unknown, Output = unknown> {
   readonly durability?: Durability
 }
 
+/** What an author wrote: something that runs steps. Every form (workflow, graph, state graph, control node, spec) is one. */
 export interface Definition<Input = unknown, Output = unknown> {
-  readonly kind: 'workflow'
+  /** The form: `workflow`, `graph`, `while`, … */
+  readonly kind: string
   readonly name: string
   readonly options: WorkflowOptions<Input, Output>
   readonly run: (ctx: Context<Input>, input: Input) => Promise<Output> | Output
+  /** Everything that is wrong with it, found without running it. `names` are the nodes that can be referred to by name. */
+  readonly check?: (names: Names) => readonly string[]
+  /** Its parts, for people to see before it runs. */
+  readonly outline?: () => Outline
+  /** What it runs, directly: nodes, definitions and names of them. */
+  readonly inner?: () => readonly (AnyRunnable | string)[]
+  /** A copy under another name, with copies of the persistent nodes in it. */
+  readonly fork?: (name: string) => AnyDefinition
+  /** What it makes known by name while it runs, for whatever comes after it: stand-ins, for checks. */
+  readonly makes?: () => ReadonlyMap<string, AnyRunnable>
 }
 
 /** A definition of any input and output, for places that hold many. */
 // oxlint-disable-next-line no-explicit-any -- Input is used both ways, so no other type accepts every definition.
 export type AnyDefinition = Definition<any, any>
+
+/** Something that a step can execute as a whole: a function, and later a shell, a terminal, a model, an agent. */
+export interface Node<Input = unknown, Output = unknown> {
+  readonly id: string
+  readonly kind: string
+  /** True when it keeps state between executions. Such a node does one thing at a time. */
+  readonly persistent: boolean
+  /** How its steps are run, unless the step says otherwise. */
+  readonly policy?: Policy<Output>
+  execute(input: Input, call: StepCall): Promise<Output> | Output
+  start?(): Promise<void> | void
+  stop?(): Promise<void> | void
+  reset?(): Promise<void> | void
+  interrupt?(): Promise<void> | void
+  /** A copy with its own state from here on. */
+  fork?(id: string): AnyNode
+  info(): NodeInfo
+}
+
+export interface NodeInfo {
+  readonly id: string
+  readonly kind: string
+  readonly persistent: boolean
+  readonly description?: string
+  /** The optional methods it has. */
+  readonly abilities: readonly string[]
+  readonly forkedFrom?: string
+}
+
+// oxlint-disable-next-line no-explicit-any -- Input is used both ways, so no other type accepts every node.
+export type AnyNode = Node<any, any>
+
+/** What `ctx.run`, steps of graphs and control nodes can run. */
+export type Runnable<Input = unknown, Output = unknown> = Node<Input, Output> | Definition<Input, Output>
+export type AnyRunnable = AnyNode | AnyDefinition
+
+export type InputOf<One> = One extends Runnable<infer Input, infer _Output> ? Input : unknown
+export type OutputOf<One> = One extends Runnable<infer _Input, infer Output> ? Output : unknown
+
+/** What can be referred to by name. A run keeps the names that it started with. */
+export interface Names {
+  get(name: string): AnyRunnable | undefined
+  keys(): Iterable<string>
+}
+
+/** A definition as data: what `explain` and Mermaid show. */
+export interface Outline {
+  /** The step's id, or the definition's name. */
+  readonly id: string
+  readonly kind: string
+  /** More to show: the name of a node, a condition, a limit. */
+  readonly note?: string
+  /** The ids, beside this one, that come before it. */
+  readonly after?: readonly string[]
+  /** Arrows between the parts that are not `after`: labelled, or going back. */
+  readonly edges?: readonly OutlineEdge[]
+  readonly parts?: readonly Outline[]
+}
+
+export interface OutlineEdge {
+  readonly from: string
+  readonly to: string
+  readonly label?: string
+}
 
 /** What the functions that `step` runs receive. */
 export interface StepCall {
@@ -58,6 +134,7 @@ export interface Backoff {
   readonly jitter?: number
 }
 
+/** What happens after the last attempt. A step that says `fail` throws also in a run with the policy `continue`. */
 export type OnError<Output> =
   | 'fail'
   | { readonly skip: Output }
@@ -76,6 +153,22 @@ export interface StepOptions<Output = unknown> {
   readonly input?: unknown
   /** What an attempt may spend at most; set aside before it starts. */
   readonly reserve?: Usage
+}
+
+/** How a step is run: everything of its options but what its result depends on. */
+export type Policy<Output = unknown> = Omit<StepOptions<Output>, 'input'>
+
+export interface RunOptions<Output = unknown> extends Policy<Output> {
+  readonly label?: string
+  /** Makes something else of the output, as a part of the step: what it returns is the step's result. */
+  readonly parser?: (output: never) => Output
+  /** Laid over the params, for a definition. */
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+export interface RaceOptions extends ScopeOptions {
+  /** What ends the race: the first branch to end (default), or the first to succeed. */
+  readonly until?: 'settled' | 'success'
 }
 
 export interface AskOptions<Choice extends string = string, Answer = Choice> {
@@ -112,6 +205,20 @@ export interface ChildOptions {
   readonly budget?: Budget
 }
 
+/** The graph that a definition runs in, while it runs. */
+export interface RunningGraph {
+  has(id: string): boolean
+  /** Adds a step. It starts when what it comes after has ended; the graph waits for it. */
+  add(id: string, node: AnyRunnable | string, options?: AddedStep): void
+}
+
+export interface AddedStep {
+  readonly after?: readonly string[]
+  readonly input?: unknown
+  readonly inputFn?: (upstream: Readonly<Record<string, unknown>>) => unknown
+  readonly policy?: Policy
+}
+
 /** The durable primitives. Nothing else in a workflow is durable. */
 export interface Context<Input = unknown> {
   readonly input: Input
@@ -119,6 +226,8 @@ export interface Context<Input = unknown> {
   readonly runId: string
   /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal
+  /** In a definition that runs as a step of a graph: that graph. */
+  readonly graph?: RunningGraph
   step<Output>(
     label: string,
     run: (call: StepCall) => Promise<Output> | Output,
@@ -147,14 +256,23 @@ export interface Context<Input = unknown> {
     run: (item: Item, index: number) => Promise<Output> | Output,
     options?: MapOptions<Item>,
   ): Promise<Output[]>
-  race<Output>(branches: readonly (() => Promise<Output> | Output)[], options?: ScopeOptions): Promise<Output>
+  race<Output>(branches: readonly (() => Promise<Output> | Output)[], options?: RaceOptions): Promise<Output>
+  /** A part of the run in which labels are counted on their own. When it throws, what still runs in it is stopped. */
+  scope<Output>(label: string, run: () => Promise<Output> | Output): Promise<Output>
+  /** Runs a node as a step, or a definition in a scope of this run. By name: what the host knows under it. */
+  run<One extends AnyRunnable>(
+    node: One,
+    input?: NoInfer<InputOf<One>>,
+    options?: RunOptions<OutputOf<One>>,
+  ): Promise<OutputOf<One>>
+  run<Output = unknown>(name: string, input?: unknown, options?: RunOptions<Output>): Promise<Output>
   child<ChildInput, Output>(
     definition: Definition<ChildInput, Output>,
     input: NoInfer<ChildInput>,
     options?: ChildOptions,
   ): Promise<Output>
-  /** Takes the messages sent to this run since it last took them (signals named `message`). */
-  messages(): Promise<unknown[]>
+  /** Takes the messages sent to this run since it last took them: signals of that name (default `message`). */
+  messages(name?: string): Promise<unknown[]>
   /** What this run and its children have spent, and what they may still spend. */
   usage(): RunUsage
   /** Marks a named place to fork from or come back to, with data for people to see. */

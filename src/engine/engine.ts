@@ -19,9 +19,9 @@ import { cancelLoaded, endAbandoned } from './abandoned.ts'
 import { Bus } from './bus.ts'
 import type { ChildStart, ChildStarter } from './child.ts'
 import { Committer } from './committer.ts'
-import type { AnyDefinition } from './definition.ts'
+import type { AnyDefinition, Names } from './definition.ts'
 import { drive } from './drive.ts'
-import { Execution } from './execution.ts'
+import { Execution, type ExecutionOptions } from './execution.ts'
 import { Ownership } from './ownership.ts'
 import { Residents } from './residents.ts'
 import { isStopped, type Place } from './scope.ts'
@@ -38,6 +38,8 @@ export interface EngineOptions {
   readonly durability: Durability
   /** Finds the definition of a recorded run; undefined when it cannot be had. */
   readonly resolve: (name: string, source: string | undefined) => Promise<AnyDefinition | undefined>
+  /** What runs may refer to by name, asked when one is loaded. */
+  readonly names: () => Names
   /** How many waiting runs stay in memory (default 256). */
   readonly maxResident?: number
   readonly onProblem: (error: unknown) => void
@@ -71,10 +73,14 @@ export class Engine implements TreeEvents, ChildStarter {
     this.#residents = new Residents(options.maxResident ?? 256, (tree) => void this.park(tree).catch(options.onProblem))
   }
 
+  get names(): Names {
+    return this.#options.names()
+  }
+
   /** Starts a run. A start that fails leaves nothing behind. */
   async start(definition: AnyDefinition, options: StartOptions): Promise<Execution> {
     this.#checkOpen()
-    const input = await checkInput(definition, options.input)
+    const input = await checkInput(definition, options.input, this.names)
     const run = newId(this.clock.now())
     const execution = await this.createRun(
       definition,
@@ -108,7 +114,7 @@ export class Engine implements TreeEvents, ChildStarter {
 
   async create(parent: Execution, place: Place, start: ChildStart): Promise<Execution> {
     const { definition, options } = start
-    const input = await checkInput(definition, start.input)
+    const input = await checkInput(definition, start.input, parent.names)
     checkBudget(options.budget)
     const run = newId(this.clock.now())
     const { tree, state } = parent
@@ -371,17 +377,10 @@ export class Engine implements TreeEvents, ChildStarter {
   }
 
   #execution(tree: Tree, given: Given): Execution {
-    return new Execution(this, {
-      tree,
-      definition: given.definition,
-      state: given.state,
-      outcomes: given.outcomes,
-      parent: given.parent,
-      ...(given.place === undefined ? {} : { at: given.place.scope }),
-      durability: given.durability ?? this.#options.durability,
-      host: this.ownership.host,
-      fresh: given.fresh,
-    })
+    const { place, durability = this.#options.durability, outcomes, parent, ...rest } = given
+    const at = place === undefined ? {} : { at: place.scope }
+    const { host } = this.ownership
+    return new Execution(this, { ...rest, tree, outcomes, parent, durability, host, ...at })
   }
 
   #checkOpen(): void {
@@ -389,12 +388,8 @@ export class Engine implements TreeEvents, ChildStarter {
   }
 }
 
-interface Given {
-  readonly definition: AnyDefinition
-  readonly state: RunState
-  readonly outcomes?: ReturnType<typeof outcomesOf>
-  readonly parent?: Execution | undefined
-  readonly place?: Place
-  readonly durability: Durability | undefined
-  readonly fresh: boolean
-}
+type Given = Pick<ExecutionOptions, 'definition' | 'state' | 'fresh'> &
+  Partial<Pick<ExecutionOptions, 'outcomes' | 'parent'>> & {
+    readonly place?: Place
+    readonly durability: Durability | undefined
+  }

@@ -22,7 +22,7 @@ import type { Bus } from './bus.ts'
 import type { Call } from './call.ts'
 import { Calls } from './calls.ts'
 import type { Committer, Handover, Source } from './committer.ts'
-import type { AnyDefinition } from './definition.ts'
+import type { AnyDefinition, AnyRunnable, Names } from './definition.ts'
 import { Delivery, type Turn } from './delivery.ts'
 import { Drains } from './drain.ts'
 import { Ledger } from './ledger.ts'
@@ -58,6 +58,7 @@ export interface EngineParts {
   readonly clock: Clock
   readonly bus: Bus
   readonly committer: Committer
+  readonly names: Names
 }
 
 export class Execution implements Source {
@@ -70,6 +71,9 @@ export class Execution implements Source {
   readonly clock: Clock
   readonly bus: Bus
   readonly committer: Committer
+  /** What the run may refer to by name: as it was when the run was loaded, and what the run itself has made. */
+  readonly names: Names
+  made: Map<string, AnyRunnable> | undefined
   readonly ledger: Ledger
   readonly root: Place
   readonly calls = new Calls()
@@ -102,6 +106,7 @@ export class Execution implements Source {
     this.clock = parts.clock
     this.bus = parts.bus
     this.committer = parts.committer
+    this.names = parts.names
     this.run = options.state.run
     this.tree = options.tree
     this.definition = options.definition
@@ -211,8 +216,8 @@ export class Execution implements Source {
   }
 
   /** What is recorded at a path, handed out once. A recorded call of another kind counts as changed. */
-  take(path: string, kind: CallKind): PlacedEvent | undefined {
-    return this.#replay?.take(path, kind)
+  take(path: string, kind: CallKind, needed = true): PlacedEvent | undefined {
+    return this.#replay?.take(path, kind, needed)
   }
 
   /** Paths that the replay reached and the journal does not have. */
@@ -313,6 +318,7 @@ export class Execution implements Source {
   close(error: NerveError): void {
     if (this.#closed !== undefined) return
     this.#closed = error
+    this.committer.lags(this, false)
     this.#replay = undefined
     this.#release?.()
     this.#delivery.forget()
@@ -347,7 +353,7 @@ export class Execution implements Source {
    */
   #canWait(): boolean {
     const leaves = this.#headStatus === 'waiting' && !this.#headDelayed && statusOf(this.state) === 'running'
-    this.#headDelayed = leaves && this.#rows.length > 0
+    this.#headDelayed = this.committer.lags(this, leaves && this.#rows.length > 0)
     return this.#headDelayed
   }
 

@@ -38,7 +38,7 @@ export async function forkRun(
     root: id,
     depth: 0,
     forkedFrom: { run, seq: cut, ...at },
-    ...('input' in options ? { input: await checkInput(definition, options.input) } : {}),
+    ...('input' in options ? { input: await checkInput(definition, options.input, engine.names) } : {}),
     ...(options.params === undefined ? {} : { params: { ...created.params, ...options.params } }),
   }
   failpoint('fork-before')

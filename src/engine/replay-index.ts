@@ -19,10 +19,11 @@ export class Replay {
     this.outcomes = outcomes
   }
 
-  take(path: string, kind: CallKind): PlacedEvent | undefined {
+  /** `needed` is false for what has an outcome only if it ended well: that there is none is no news. */
+  take(path: string, kind: CallKind, needed: boolean): PlacedEvent | undefined {
     const event = this.outcomes.at.get(path)
     if (event === undefined) {
-      this.missed.push(path)
+      if (needed) this.missed.push(path)
       return undefined
     }
     this.outcomes.at.delete(path)

@@ -14,7 +14,7 @@ import { Bus } from './bus.ts'
 import type { ChildStarter } from './child.ts'
 import { Committer } from './committer.ts'
 import { createContext } from './context.ts'
-import type { AnyDefinition } from './definition.ts'
+import type { AnyDefinition, Names } from './definition.ts'
 import { Execution } from './execution.ts'
 import { here } from './scope.ts'
 import { Tree } from './tree.ts'
@@ -30,7 +30,16 @@ export interface Replayed {
 
 type End = { readonly output: unknown } | { readonly error: unknown } | undefined
 
-export async function replayRun(definition: AnyDefinition, entries: readonly Entry[], clock: Clock): Promise<Replayed> {
+export interface ReplayParts {
+  readonly clock: Clock
+  readonly names: Names
+}
+
+export async function replayRun(
+  definition: AnyDefinition,
+  entries: readonly Entry[],
+  parts: ReplayParts,
+): Promise<Replayed> {
   const run = entries[0]?.run ?? ''
   const state = foldAll(run, entries)
   const recordedEnd = foldAll(run, entries)
@@ -38,9 +47,11 @@ export async function replayRun(definition: AnyDefinition, entries: readonly Ent
     ({ event }) => event.type !== 'run-completed' && event.type !== 'run-failed' && event.type !== 'run-cancelled',
   )
   const outcomes = outcomesOf(unended)
-  const stage = dryStage(definition, { state: foldAll(run, unended), clock, outcomes })
+  const stage = dryStage(definition, { state: foldAll(run, unended), ...parts, outcomes })
   const end = await stage.finished
-  const started = state.end === undefined ? [] : stage.missed
+  // What was stopped or withdrawn has no outcome, and is no news all the same.
+  const known = new Set(entries.map(({ event }) => ('path' in event ? event.path : undefined)))
+  const started = state.end === undefined ? [] : stage.missed.filter((path) => !known.has(path))
   const problems = [
     ...(stage.plan.rerun.length > 0 ? [`the input changed at: ${stage.plan.rerun.join(', ')}`] : []),
     ...(stage.plan.unknown.length > 0 && state.end !== 'failed' && state.end !== 'cancelled'
@@ -80,6 +91,7 @@ interface Stage {
 interface Recording {
   readonly state: ReturnType<typeof foldAll>
   readonly clock: Clock
+  readonly names: Names
   readonly outcomes: ReturnType<typeof outcomesOf>
 }
 
@@ -98,8 +110,9 @@ function dryStage(definition: AnyDefinition, given: Recording): Stage {
   const stage: Stage = { plan: { keep: 0, rerun: [], unknown: [] }, missed: [], finished: Promise.resolve(undefined) }
   stage.finished = new Promise((resolve) => {
     let end: End
+    let reached: number | undefined
     const execution = new Execution(
-      { clock: stopped, bus, committer },
+      { clock: stopped, bus, committer, names: given.names },
       {
         tree,
         definition,
@@ -111,15 +124,17 @@ function dryStage(definition: AnyDefinition, given: Recording): Stage {
         fresh: false,
         dry(plan) {
           stage.plan = plan
-          stage.missed = execution.missed
+          stage.missed = execution.missed.slice(0, reached)
           execution.close(new NerveError('host-closed', 'The replay is over.'))
           resolve(end)
         },
       },
     )
     tree.add(execution)
-    const settle = (how: End): void => {
+    const settle = (how: NonNullable<End>): void => {
       end = how
+      // What runs beside code that throws ends with it: live it gets no further.
+      if ('error' in how) reached = execution.missed.length
       tree.settledRuns.add(execution.run)
       committer.arm(execution)
     }

@@ -11,6 +11,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { NerveError } from '../base/nerve-error.ts'
+import type { ErrorPolicy } from '../journal/events.ts'
 import { afterStretch, type Drains } from './drain.ts'
 
 /** A line of calls in one scope, each after the one before. */
@@ -48,6 +49,8 @@ export interface Scope {
   causeDrain: number
   /** Why the scope was stopped: calls in it are refused. */
   stopped: unknown
+  /** What a failed step means here, when the definition that runs in it says so. */
+  errorPolicy: ErrorPolicy | undefined
 }
 
 /** Where a durable call is: its path, and what later calls in the same flow come after. */
@@ -95,6 +98,7 @@ export function openScope(prefix: string, { owner, drains, parent }: ScopePlace)
     cause: undefined,
     causeDrain: -1,
     stopped: undefined,
+    errorPolicy: undefined,
   }
   const root: Place = {
     owner,
@@ -173,6 +177,19 @@ export function placeOf(root: Place, label: string): Place {
 export function isStopped(scope: Scope): boolean {
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) if (at.stopped !== undefined) return true
   return false
+}
+
+/** Refuses what may not start in a scope that was stopped. */
+export function throwIfStopped(scope: Scope): void {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
+    if (at.stopped !== undefined) throw at.stopped
+}
+
+/** What a failed step in this scope means: as the innermost definition around it that says so. */
+export function errorPolicyIn(scope: Scope): ErrorPolicy | undefined {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
+    if (at.errorPolicy !== undefined) return at.errorPolicy
+  return undefined
 }
 
 /** True when `inner` is `outer` or a scope inside it. */

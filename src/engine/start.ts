@@ -1,9 +1,9 @@
 /** Checks made before a run exists: what they refuse leaves nothing behind. */
 import { NerveError } from '../base/nerve-error.ts'
 import { parseWith } from '../base/schema.ts'
-import { encodeValue } from '../base/value.ts'
+import { checkValue } from '../base/value.ts'
 import { FORMAT, type Budget, type Durability, type RunCreated } from '../journal/events.ts'
-import type { AnyDefinition } from './definition.ts'
+import type { AnyDefinition, Names } from './definition.ts'
 
 export interface StartOptions {
   readonly input?: unknown
@@ -15,15 +15,30 @@ export interface StartOptions {
   readonly source?: string
 }
 
-export async function checkInput(definition: AnyDefinition, input: unknown): Promise<unknown> {
+export async function checkInput(definition: AnyDefinition, input: unknown, names: Names): Promise<unknown> {
   if (typeof definition !== 'object' || definition === null || typeof definition.run !== 'function') {
     throw new NerveError('bad-definition', 'This is not a definition. Make one with workflow(name, options, fn).')
   }
+  checkDefinition(definition, names)
   const schema = definition.options.input
   const what = `The input of '${definition.name}'`
   const checked: unknown = schema === undefined ? input : await parseWith(schema, input, { code: 'bad-input', what })
-  encodeValue(checked, what)
+  checkValue(checked, what)
   return checked
+}
+
+/** Every problem at once. */
+function checkDefinition(definition: AnyDefinition, names: Names): void {
+  const problems = definition.check?.(names) ?? []
+  if (problems.length === 0) return
+  const [first, ...others] = problems
+  throw new NerveError(
+    'bad-definition',
+    others.length === 0
+      ? `${definition.kind} '${definition.name}': ${first}`
+      : `${definition.kind} '${definition.name}' has ${problems.length} problems:\n${problems.map((text) => `  - ${text}`).join('\n')}`,
+    { data: { problems } },
+  )
 }
 
 const KNOWN: readonly string[] = ['usd', 'tokens', 'calls', 'steps', 'seconds', 'depth']
@@ -47,7 +62,7 @@ export function checkBudget(budget: Budget | undefined): void {
 
 /** Parameters are plain JSON: what a run reads live is what it reads after a crash. */
 function checkParams(name: string, params: StartOptions['params']): void {
-  if (params === undefined || !encodeValue(params, `The params of '${name}'`).tagged) return
+  if (params === undefined || checkValue(params, `The params of '${name}'`).plain) return
   throw new NerveError('bad-value', `The params of '${name}' hold something that JSON cannot. Give plain data.`)
 }
 

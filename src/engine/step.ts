@@ -151,7 +151,8 @@ function isChanged(recorded: PlacedEvent, mark: { readonly fingerprint?: string 
 
 /** The recorded failure was the last word then: the fallback itself had failed, or there was none. */
 function unhandled<Output>(one: StepRun<Output>): StepRun<Output> {
-  return { ...one, options: { ...one.options, onError: 'fail' } }
+  const { onError, ...options } = one.options
+  return onError === 'fail' ? one : { ...one, options }
 }
 
 async function later<Output>(one: StepRun<Output>, next: number, until: number | undefined): Promise<Output> {

@@ -5,7 +5,7 @@ import { parseWith, type Schema } from '../base/schema.ts'
 import type { Actor, JournalEvent, QuestionAsked, QuestionKind } from '../journal/events.ts'
 import type { AskOptions, WaitOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
-import type { Place, Scope } from './scope.ts'
+import { throwIfStopped, type Place, type Scope } from './scope.ts'
 
 /** A wait that this process holds open for the author's code. */
 export interface OpenWait {
@@ -50,10 +50,25 @@ export function askAt(execution: Execution, place: Place, asking: Asking): Promi
   if (recorded?.type === 'question-answered') return execution.turn(place, path).then(() => recorded.value)
   if (recorded?.type === 'question-expired')
     return execution.turn(place, path).then(() => Promise.reject(deadlinePassed(path)))
-  const asked = recorded?.type === 'question-asked' ? recorded : newQuestion(execution, place, asking)
-  return new Promise((resolve, reject) =>
-    openQuestion(execution, place, { asked, schema: asking.options.schema, resolve, reject }),
-  )
+  const { schema } = asking.options
+  const open = (asked: QuestionAsked): Promise<unknown> =>
+    new Promise((resolve, reject) => openQuestion(execution, place, { asked, schema, resolve, reject }))
+  if (recorded?.type === 'question-asked') return open(recorded)
+  return whenLive(execution, place, () => open(newQuestion(execution, place, asking)))
+}
+
+/**
+ * Nothing is opened while the journal is replayed: what wants it may be stopped by what is recorded after it, and would
+ * until then take a signal, or put a question, that is not its own.
+ */
+function whenLive<Value>(execution: Execution, place: Place, open: () => Promise<Value>): Promise<Value> {
+  const { replayEnd } = execution
+  if (replayEnd === undefined) return open()
+  return replayEnd.then(() => {
+    if (execution.closed !== undefined) throw execution.closed
+    throwIfStopped(place.scope)
+    return open()
+  })
 }
 
 function newQuestion(execution: Execution, place: Place, asking: Asking): QuestionAsked {
@@ -141,21 +156,23 @@ export function waitFor(execution: Execution, name: string, options: WaitOptions
     return execution.turn(place).then(() => checkSignal(options.schema, name, recorded.value))
   }
   if (recorded?.type === 'wait-expired') return execution.turn(place).then(() => Promise.reject(deadlinePassed(path)))
-  let deadline = recorded?.type === 'wait-started' ? recorded.deadline : undefined
-  if (recorded === undefined) {
-    deadline =
-      options.deadline === undefined ? undefined : execution.clock.now() + milliseconds(options.deadline, 'deadline')
-    execution.append({
-      type: 'wait-started',
-      path,
-      name,
-      ...after(place),
-      ...(deadline === undefined ? {} : { deadline }),
-    })
+  const open = async (deadline: number | undefined): Promise<unknown> => {
+    const taken = new Promise((resolve, reject) =>
+      openSignalWait(execution, place, { name, deadline, resolve, reject }),
+    )
+    // What is recorded after this wait may stop it: then the signal is for another one.
+    if (execution.replayEnd === undefined) dispatchSignals(execution)
+    else void execution.replayEnd.then(() => dispatchSignals(execution))
+    return checkSignal(options.schema, name, await taken)
   }
-  const taken = new Promise((resolve, reject) => openSignalWait(execution, place, { name, deadline, resolve, reject }))
-  dispatchSignals(execution)
-  return taken.then((value) => checkSignal(options.schema, name, value))
+  if (recorded?.type === 'wait-started') return open(recorded.deadline)
+  return whenLive(execution, place, () => {
+    const wanted = options.deadline
+    const until = wanted === undefined ? undefined : execution.clock.now() + milliseconds(wanted, 'deadline')
+    const deadline = until === undefined ? {} : { deadline: until }
+    execution.append({ type: 'wait-started', path, name, ...after(place), ...deadline })
+    return open(until)
+  })
 }
 
 interface SignalOpening {
@@ -200,7 +217,7 @@ function openSignalWait(execution: Execution, place: Place, opening: SignalOpeni
 
 /** Hands signals that nobody has taken to the waits for them, each in its order. */
 export function dispatchSignals(execution: Execution): void {
-  if (execution.state.signals.length === 0) return
+  if (execution.state.signals.length === 0 || execution.closed !== undefined) return
   for (const wait of [...execution.waits.values()]) {
     const { signal } = wait
     if (signal === undefined) continue
@@ -213,8 +230,16 @@ export function sleep(execution: Execution, place: Place, until: () => number): 
   const { path } = place
   const recorded = execution.take(path, 'timer')
   if (recorded?.type === 'timer-fired') return execution.turn(place)
-  const at = recorded?.type === 'timer-set' ? recorded.until : until()
-  if (recorded === undefined) execution.append({ type: 'timer-set', path, until: at, ...after(place) })
+  if (recorded?.type === 'timer-set') return openTimer(execution, place, recorded.until)
+  return whenLive(execution, place, () => {
+    const at = until()
+    execution.append({ type: 'timer-set', path, until: at, ...after(place) })
+    return openTimer(execution, place, at)
+  })
+}
+
+function openTimer(execution: Execution, place: Place, at: number): Promise<void> {
+  const { path } = place
   return new Promise((resolve, reject) => {
     const fire = (): void => {
       execution.waits.delete(path)

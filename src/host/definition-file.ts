@@ -1,19 +1,28 @@
-/** Definitions from files: a .ts or .js file is loaded as it is, and `nerve` resolves from it even when not installed there. */
+/**
+ * Definitions from files. A .ts or .js file is loaded as it is, and `nerve` resolves from it even when not installed there;
+ * a .yaml or .json file is a spec.
+ */
 import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { NerveError } from '../base/nerve-error.ts'
-import type { AnyDefinition } from '../engine/definition.ts'
+import type { AnyDefinition, AnyNode, AnyRunnable } from '../engine/definition.ts'
+import { isDefinition, isNode } from '../engine/run-node.ts'
+import { addressOf, importedAddress, notLoaded, noticeChanges } from './module-versions.ts'
+import { SPEC_KINDS } from './spec-kinds.ts'
 
-const KINDS: readonly string[] = ['.ts', '.mts', '.js', '.mjs']
+const CODE_KINDS: readonly string[] = ['.ts', '.mts', '.js', '.mjs']
+export const KINDS: readonly string[] = [...CODE_KINDS, ...SPEC_KINDS]
 const TYPESCRIPT = import.meta.url.endsWith('.ts')
 
 /** Where `nerve` and its doors are: beside this file, built or not. */
-const DOORS: Readonly<Record<string, string>> = {
-  nerve: new URL(TYPESCRIPT ? '../index.ts' : '../index.js', import.meta.url).href,
-  'nerve/testing': new URL(TYPESCRIPT ? '../testing/index.ts' : '../testing/index.js', import.meta.url).href,
-}
+const DOORS: Readonly<Record<string, string>> = Object.fromEntries(
+  ['index', 'testing/index', 'graph', 'control', 'state', 'agents', 'spec'].map((file) => [
+    ['nerve', ...file.split('/').filter((part) => part !== 'index')].join('/'),
+    new URL(`../${file}.${TYPESCRIPT ? 'ts' : 'js'}`, import.meta.url).href,
+  ]),
+)
 
 let hooked = false
 
@@ -23,44 +32,87 @@ function hook(): void {
   // Always this Nerve: a second copy would not know the runs and definitions of the first.
   registerHooks({
     resolve: (specifier, context, next) => {
-      const url = DOORS[specifier]
-      return url === undefined
-        ? next(specifier, context)
-        : { url, shortCircuit: true, format: TYPESCRIPT ? 'module-typescript' : 'module' }
+      const door = DOORS[specifier]
+      if (door !== undefined)
+        return { url: door, shortCircuit: true, format: TYPESCRIPT ? 'module-typescript' : 'module' }
+      const found = next(specifier, context)
+      // Modules that are required are kept under their path.
+      if (context.conditions?.includes('require') === true) return found
+      return { ...found, url: importedAddress(found.url, context.parentURL) }
     },
   })
 }
 
-/** The definitions that a file exports: its default export first, then the others by name. */
+/**
+ * The definitions in a file: its default export first, then the others by name. Where there are only nodes, each is a
+ * graph of one step, so that it can be run alone.
+ */
 export async function loadDefinitions(file: string): Promise<readonly AnyDefinition[]> {
-  const path = resolve(file)
-  if (!existsSync(path)) throw new NerveError('bad-file', `There is no file ${file}.`)
-  if (!KINDS.includes(extname(path)))
-    throw new NerveError('bad-file', `${file} is not a workflow file: give a ${KINDS.join(', ')} file.`)
-  hook()
-  let loaded: Record<string, unknown>
-  try {
-    loaded = (await import(pathToFileURL(path).href)) as Record<string, unknown>
-  } catch (cause) {
-    throw new NerveError('bad-file', `${file} could not be loaded: ${reason(cause)}`, { cause })
-  }
-  const { default: main, ...named } = loaded
-  const found = [main, ...Object.values(named)].filter(isDefinition)
-  const unique = [...new Map(found.map((definition) => [definition.name, definition])).values()]
-  if (unique.length > 0) return unique
+  const found = await loadRunnables(file)
+  const definitions = found.filter(isDefinition)
+  if (definitions.length > 0) return definitions
+  if (found.length > 0) return Promise.all(found.filter(isNode).map(alone))
   throw new NerveError(
     'bad-file',
-    `${file} exports no workflow. Export one: export default workflow('name', async (ctx, input) => …)`,
+    `${file} exports no workflow, graph or node. Export one: export default workflow('name', async (ctx, input) => …)`,
   )
 }
 
-function isDefinition(value: unknown): value is AnyDefinition {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    (value as { kind?: unknown }).kind === 'workflow' &&
-    typeof (value as { run?: unknown }).run === 'function'
-  )
+export interface LoadOptions {
+  /** Read the file again when it has changed since it was loaded. */
+  readonly fresh?: boolean
+}
+
+/** The nodes and definitions in a file. */
+export async function loadRunnables(file: string, options: LoadOptions = {}): Promise<readonly AnyRunnable[]> {
+  return load(file, { ...options, around: [] })
+}
+
+interface Loading extends LoadOptions {
+  /** The specs that are being read, each naming the next among its nodes. */
+  readonly around: readonly string[]
+}
+
+async function load(file: string, loading: Loading): Promise<readonly AnyRunnable[]> {
+  const path = resolve(file)
+  if (!existsSync(path)) throw new NerveError('bad-file', `There is no file ${file}.`)
+  const kind = extname(path)
+  if (SPEC_KINDS.includes(kind)) return [await loadSpec(file, path, loading)]
+  if (CODE_KINDS.includes(kind)) return loadCode(file, path, loading)
+  throw new NerveError('bad-file', `${file} is not a workflow file or a spec: give a ${KINDS.join(', ')} file.`)
+}
+
+async function loadSpec(file: string, path: string, { around, ...options }: Loading): Promise<AnyDefinition> {
+  if (around.includes(path)) throw new NerveError('bad-file', `${file} is among its own nodes.`)
+  const { readSpecFile } = await import('./spec-file.ts')
+  const read = await readSpecFile(path, (inner) => load(inner, { ...options, around: [...around, path] }))
+  if (read.graph !== undefined) return read.graph
+  const { specError } = await import('../define/spec/spec.ts')
+  throw specError('bad-file', read.problems)
+}
+
+async function loadCode(file: string, path: string, { fresh }: LoadOptions): Promise<readonly AnyRunnable[]> {
+  hook()
+  let loaded: Record<string, unknown>
+  const url = pathToFileURL(path).href
+  try {
+    if (fresh === true) noticeChanges()
+    loaded = (await import(fresh === true ? addressOf(url) : url)) as Record<string, unknown>
+  } catch (cause) {
+    if (fresh === true) notLoaded(url)
+    throw new NerveError('bad-file', `${file} could not be loaded: ${reason(cause)}`, { cause })
+  }
+  const { default: main, ...named } = loaded
+  const found = [main, ...Object.values(named)].filter((one) => isDefinition(one) || isNode(one))
+  return [...new Set(found)]
+}
+
+async function alone(node: AnyNode): Promise<AnyDefinition> {
+  const { graph } = await import('../define/graph.ts')
+  const { description } = node.info()
+  return graph(node.id, description === undefined ? {} : { description })
+    .step(node.id, node, { inputFn: (_, { input }) => input })
+    .returns((results): unknown => results[node.id])
 }
 
 function reason(cause: unknown): string {

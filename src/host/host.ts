@@ -9,17 +9,19 @@ import { milliseconds, type Duration } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Heard, Subscription } from '../engine/bus.ts'
 import { command } from '../engine/commands.ts'
-import type { AnyDefinition, Definition } from '../engine/definition.ts'
+import type { AnyDefinition, AnyRunnable, Definition } from '../engine/definition.ts'
 import { Engine } from '../engine/engine.ts'
 import type { ForkOptions } from '../engine/fork.ts'
 import { Keeper, recoverRuns, type Recovered } from '../engine/recovery.ts'
 import type { Replayed } from '../engine/replay.ts'
+import { isDefinition } from '../engine/run-node.ts'
 import type { StartOptions } from '../engine/start.ts'
 import { divergence } from '../engine/troubles.ts'
 import type { Actor, Durability, Entry, ResumePlan, RunStatus } from '../journal/events.ts'
 import type { JournalStore } from '../journal/port.ts'
 import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
 import { MemoryStore } from '../stores/memory-store.ts'
+import { createRegistry, nameOf, type Registry } from './registry.ts'
 import { createHandle, type Handle, type HandleParts, type ResumeOptions } from './handle.ts'
 
 export interface HostOptions {
@@ -30,7 +32,9 @@ export interface HostOptions {
   /** `process` survives kill -9 (default), `power` also a power cut. */
   readonly durability?: Durability
   /** What this host may drive when it finds runs of these names. */
-  readonly definitions?: readonly AnyDefinition[]
+  readonly definitions?: readonly AnyRunnable[]
+  /** What is known by name, when several hosts share it or it is loaded from a folder. */
+  readonly registry?: Registry
   /** Take up what dead hosts left (default true). */
   readonly recover?: boolean
   /** Wake parked runs when their time comes (default true). Without it, a host drives only what it is told to. */
@@ -59,8 +63,10 @@ export interface Host {
   readonly id: string
   /** What was taken up when this host started. */
   readonly recovered: Recovered
-  /** Makes a definition known, so that its recorded runs can be driven. */
-  register(...definitions: readonly AnyDefinition[]): void
+  /** What this host knows by name. */
+  readonly registry: Registry
+  /** Makes definitions and nodes known: recorded runs can be driven, and steps can refer to them by name. */
+  register(...more: readonly AnyRunnable[]): void
   start<Input, Output>(
     definition: Definition<Input, Output>,
     input?: NoInfer<Input>,
@@ -103,7 +109,7 @@ export interface Host {
  */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
   const clock = options.clock ?? systemClock
-  const definitions = new Map<string, AnyDefinition>()
+  const registry = options.registry ?? createRegistry()
   const onProblem =
     options.onProblem ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
   const store = await openStore(options)
@@ -111,13 +117,14 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
     store,
     clock,
     durability: options.durability ?? 'process',
-    resolve: (name, source) => resolveDefinition(definitions, name, source),
+    resolve: (name, source) => resolveDefinition(registry, name, source),
+    names: () => registry.names,
     ...(options.maxResident === undefined ? {} : { maxResident: options.maxResident }),
     onProblem,
   })
   const keeper = new Keeper(engine, onProblem)
   if (options.wake === false) engine.onParked = () => undefined
-  const host = new LocalHost(engine, keeper, definitions)
+  const host = new LocalHost(engine, keeper, registry)
   host.register(...(options.definitions ?? []))
   if (options.recover !== false) {
     await host.recover()
@@ -141,29 +148,38 @@ export function databaseFile(dir = process.cwd()): string {
 }
 
 async function resolveDefinition(
-  known: Map<string, AnyDefinition>,
+  known: Registry,
   name: string,
   source: string | undefined,
 ): Promise<AnyDefinition | undefined> {
-  const found = known.get(name)
-  if (found !== undefined || source === undefined) return found
+  const found = known.names.get(name)
+  if (isDefinition(found)) return found
+  if (source === undefined) return undefined
+  await knowFile(known, source, name)
   const { loadDefinitions } = await import('./definition-file.ts')
   return (await loadDefinitions(source)).find((definition) => definition.name === name)
+}
+
+/** A definition may refer by name to whatever else its file exports. Names that stand for something already keep it. */
+async function knowFile(known: Registry, source: string, definition: string): Promise<void> {
+  const { loadRunnables } = await import('./definition-file.ts')
+  const found = (await loadRunnables(source)).filter((one) => nameOf(one) !== definition)
+  known.replace(...found.filter((one) => known.names.get(nameOf(one)) === undefined))
 }
 
 class LocalHost implements Host {
   recovered: Recovered = { recovered: [], left: [] }
   readonly #engine: Engine
   readonly #keeper: Keeper
-  readonly #definitions: Map<string, AnyDefinition>
   readonly #parts: HandleParts
   readonly id: string
+  readonly registry: Registry
 
-  constructor(engine: Engine, keeper: Keeper, definitions: Map<string, AnyDefinition>) {
+  constructor(engine: Engine, keeper: Keeper, registry: Registry) {
     this.id = engine.ownership.host
     this.#engine = engine
     this.#keeper = keeper
-    this.#definitions = definitions
+    this.registry = registry
     this.#parts = {
       engine,
       fork: (run, options) => this.#fork(run, options),
@@ -171,8 +187,8 @@ class LocalHost implements Host {
     }
   }
 
-  register(...definitions: readonly AnyDefinition[]): void {
-    for (const definition of definitions) this.#definitions.set(definition.name, definition)
+  register(...more: readonly AnyRunnable[]): void {
+    this.registry.replace(...more)
   }
 
   async start<Input, Output>(
@@ -180,8 +196,18 @@ class LocalHost implements Host {
     input?: Input,
     options: StartMore = {},
   ): Promise<Handle<Output>> {
-    const execution = await this.#engine.start(definition, { ...options, ...(input === undefined ? {} : { input }) })
-    this.register(definition)
+    if (options.source !== undefined) await knowFile(this.registry, options.source, definition.name)
+    // First, because a name that is taken by something else must leave no run behind.
+    const known = this.registry.names.get(definition.name)
+    this.registry.replace(definition)
+    let execution
+    try {
+      execution = await this.#engine.start(definition, { ...options, ...(input === undefined ? {} : { input }) })
+    } catch (error) {
+      if (known === undefined) this.registry.remove(definition.name)
+      else this.registry.replace(known)
+      throw error
+    }
     return createHandle<Output>(this.#parts, execution.run)
   }
 
@@ -191,12 +217,14 @@ class LocalHost implements Host {
 
   async runs(filter: RunFilter = {}): Promise<RunRow[]> {
     const { children, ...rest } = filter
+    await this.#engine.committer.listed()
     const heads = await this.#engine.store.heads(children === true ? rest : { ...rest, roots: true })
     const living = await this.#engine.ownership.living()
     return heads.map((owned) => runRow(owned, this.#engine.isDriven(owned.head.root, owned.owner, living)))
   }
 
   async run(id: string): Promise<RunRow> {
+    await this.#engine.committer.listed()
     const found = await this.#engine.store.find(id)
     if (found === undefined)
       throw new NerveError(
@@ -212,6 +240,7 @@ class LocalHost implements Host {
   }
 
   async inbox(): Promise<InboxRow[]> {
+    await this.#engine.committer.listed()
     return inboxRows(await this.#engine.store.heads({ asking: true }))
   }
 
@@ -231,7 +260,10 @@ class LocalHost implements Host {
     const row = await this.run(run)
     const { entries } = await this.#engine.stored(row.run)
     const { replayRun } = await import('../engine/replay.ts')
-    return replayRun(definition ?? (await this.#definition(row)), entries, this.#engine.clock)
+    return replayRun(definition ?? (await this.#definition(row)), entries, {
+      clock: this.#engine.clock,
+      names: this.#engine.names,
+    })
   }
 
   async export(run: string): Promise<string> {
@@ -273,7 +305,7 @@ class LocalHost implements Host {
   }
 
   async #definition(row: RunRow): Promise<AnyDefinition> {
-    const found = await resolveDefinition(this.#definitions, row.definition, row.source)
+    const found = await resolveDefinition(this.registry, row.definition, row.source)
     if (found !== undefined) return found
     throw new NerveError(
       'definition-missing',

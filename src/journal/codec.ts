@@ -87,13 +87,33 @@ export function encodeEvent(event: JournalEvent, seq: number, time: number): Row
   const fields = event as unknown as Record<string, unknown>
   const value = fields[field]
   if (value === undefined) return { seq, time, data: JSON.stringify(event) }
+  const rest = (): string => JSON.stringify({ ...fields, [field]: undefined }).slice(0, -1)
   if (isPlainValue(value)) {
     // The usual case: small and plain, so the event is its own row.
     const data = JSON.stringify(event)
     if (data.length <= INLINE_LIMIT) return { seq, time, data }
+    // A large value comes last in its event: its text is there already, and is not made a second time.
+    const prefix = `${rest()},"${field}":`
+    if (data.startsWith(prefix)) {
+      const blobText = data.slice(prefix.length, -1)
+      if (blobText.length > INLINE_LIMIT)
+        return { seq, time, data: `${prefix.slice(0, -field.length - 4)}}`, blob: contentHash(blobText), blobText }
+    }
   }
-  const { text, tagged } = encodeValue(value, nameOf(event, field))
-  const rest = JSON.stringify({ ...fields, [field]: undefined }).slice(0, -1)
+  return encodeApart(event, { seq, time, field, rest: rest() })
+}
+
+interface Apart {
+  readonly seq: number
+  readonly time: number
+  readonly field: string
+  /** The event without its value, open at the end. */
+  readonly rest: string
+}
+
+/** An event whose value is written by itself: it is large, or has what JSON cannot say. */
+function encodeApart(event: JournalEvent, { seq, time, field, rest }: Apart): Row {
+  const { text, tagged } = encodeValue((event as unknown as Record<string, unknown>)[field], nameOf(event, field))
   const mark = tagged ? ',"tagged":true' : ''
   if (text === undefined || text.length <= INLINE_LIMIT)
     return { seq, time, data: `${rest}${mark},"${field}":${text}}` }

@@ -32,7 +32,7 @@ export interface Usage {
 export type Durability = 'process' | 'power'
 export type ErrorPolicy = 'stop' | 'skip' | 'continue'
 export type Effect = 'repeatable' | 'resumable' | 'once'
-export type ScopeKind = 'all' | 'map' | 'race'
+export type ScopeKind = 'all' | 'map' | 'race' | 'node'
 export type QuestionKind = 'ask' | 'gate' | 'permission' | 'recovery' | 'review'
 export type OnDeadline = 'fail' | 'cancel' | { readonly default: unknown }
 
@@ -76,6 +76,8 @@ export interface ScopeOpened extends Placed {
   readonly type: 'scope-opened'
   readonly kind: ScopeKind
   readonly size: number
+  /** For `node`: the kind of definition that runs in it. */
+  readonly node?: string
 }
 export interface RaceDecided extends Placed {
   readonly type: 'race-decided'

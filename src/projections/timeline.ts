@@ -111,7 +111,8 @@ function addOther(timeline: Timeline, event: Exclude<JournalEvent, StepEvent>, t
   switch (event.type) {
     case 'scope-opened': {
       const item = at(timeline, event, 'scope', time)
-      Object.assign(item, { text: event.kind, size: event.size })
+      if (event.node === undefined) Object.assign(item, { text: event.kind, size: event.size })
+      else item.text = event.node
       return
     }
     case 'race-decided':

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { GLOBAL_OPTIONS, type CommandSpec, type OptionSpec } from './command-table.ts'
 import { UsageError } from './exit-code.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../../base/nearest.ts'
 
 export interface Arguments {
   readonly words: readonly string[]

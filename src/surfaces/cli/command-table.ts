@@ -59,7 +59,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     usage: 'FILE [--input JSON|text] [--param k=v …] [--budget …] [--detach] [--yes]',
     summary: 'start a workflow and drive it',
     about:
-      'FILE is a .ts or .js file that exports a workflow; it needs no build. ' +
+      'FILE is a .ts or .js file that exports a workflow or a graph, with no build, or a .yaml or .json spec. ' +
       'On a terminal, questions are asked right there; without one the run parks and tells how to answer. ' +
       'Ctrl-C once pauses and parks the run, twice cancels it. ' +
       DRIVES,
@@ -84,6 +84,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     examples: [
       [`nerve run publish.ts --input '{"topic":"otters"}'`, 'start with a JSON input'],
       ['nerve run publish.ts --input otters --budget usd=2,tokens=100k', 'start with a text and a budget'],
+      ['nerve run flow.yaml', 'start a spec'],
       ['cat notes.md | nerve run publish.ts --input - --detach', 'input from stdin, in the background'],
     ],
     load: () => import('./commands/run.ts'),
@@ -224,11 +225,32 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'explain',
-    usage: 'FILE',
-    summary: 'tell what a workflow file holds, without running it',
+    usage: 'FILE [--mermaid]',
+    summary: 'tell what a file holds, without running it',
+    about:
+      'Graphs, state graphs, control nodes and specs show their steps. A workflow is an async function: its steps are known ' +
+      'when it runs.',
     takes: [1, 1],
-    examples: [['nerve explain publish.ts', 'name, input, budget, parameters']],
+    options: { mermaid: { type: 'boolean', help: 'draw it: print a Mermaid flowchart and nothing else' } },
+    examples: [
+      ['nerve explain publish.ts', 'name, input, budget, parameters, steps'],
+      ['nerve explain flow.yaml --mermaid > flow.mmd', 'a drawing'],
+    ],
     load: () => import('./commands/explain.ts'),
+  },
+  {
+    name: 'validate',
+    usage: 'FILE',
+    summary: 'tell everything that is wrong with a file',
+    about:
+      'Each problem of a spec is told with its line and column. Runs nothing; files of nodes that a spec names are loaded. ' +
+      'Exits with 1 when something is wrong.',
+    takes: [1, 1],
+    examples: [
+      ['nerve validate flow.yaml', 'before it is run, or in CI'],
+      ['nerve validate flow.yaml --json', 'for editors and programs'],
+    ],
+    load: () => import('./commands/validate.ts'),
   },
   {
     name: 'gc',

@@ -31,7 +31,7 @@ function detailOf(event: RunEvent): string {
     case 'run-created':
       return joined(event.definition, event.input === undefined ? '' : `input ${brief(event.input, 60)}`)
     case 'scope-opened':
-      return `${event.kind} of ${event.size}`
+      return event.node ?? `${event.kind} of ${event.size}`
     case 'race-decided':
       return `branch ${event.winner} won`
     case 'step-started':

@@ -1,6 +1,6 @@
 /** The help, made from the command table. */
 import { COMMANDS, GLOBAL_OPTIONS, type CommandSpec, type OptionSpec } from './command-table.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../../base/nearest.ts'
 
 /** Prints the help of a command, or of all. */
 export function helpFor(argv: readonly string[], version: string): number {

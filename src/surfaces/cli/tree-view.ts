@@ -140,7 +140,7 @@ function noteOf(item: TimelineItem, now: number): string {
     case 'signal':
       return item.status === 'waiting' ? `for the signal ${item.text ?? ''}` : answered(item)
     case 'scope':
-      return `${item.text ?? ''} of ${item.size ?? 0}`
+      return item.size === undefined ? (item.text ?? '') : `${item.text ?? ''} of ${item.size}`
     case 'child':
       return joined(item.child ?? '', error)
     case 'event':

@@ -4,7 +4,7 @@ import { milliseconds } from '../../base/duration.ts'
 import type { Budget } from '../../journal/events.ts'
 import type { OpenQuestion } from '../../journal/port.ts'
 import { UsageError } from './exit-code.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../../base/nearest.ts'
 
 /** JSON when it parses, else the text itself: braces alone do not make JSON. */
 export function parseValue(text: string): unknown {

@@ -1,0 +1,2 @@
+/** The door to control nodes. */
+export * from './define/control/index.ts'

@@ -1,0 +1,10 @@
+/** Agent graphs. */
+export { agentGraph } from './agent-graph.ts'
+export type { AgentGraph, AgentGraphOptions, AgentOptions, AgentsAfter } from './agent-graph.ts'
+export type { AgentTask } from './agent.ts'
+export { blocked } from './blocked.ts'
+export type { Blocked, BlockedDecision, BlockedOptions, OnBlocked } from './blocked.ts'
+export { cancelAgent, inbox, sendToAgent } from './inbox.ts'
+export type { AgentRun, Inbox } from './inbox.ts'
+export { agentStates } from './agent-states.ts'
+export type { AgentStanding, AgentStatus } from './agent-states.ts'

@@ -1,0 +1,13 @@
+/** Specs: graphs and control nodes as data, and the expressions in them. */
+export { expr } from './expression.ts'
+export type { ExpressionFunction } from './expression.ts'
+export { jsonSchema } from './input-schema.ts'
+export type { JsonSchema } from './json-schema.ts'
+export { planFrom, planNode } from './plan.ts'
+export type { OfferedNode, PlanFromOptions, PlanOptions, PlanRequest } from './plan.ts'
+export type { SpecGraph } from './read-spec.ts'
+export { fromSpec, parseSpec } from './spec.ts'
+export type { FromSpecOptions, Spec, SpecStep } from './spec.ts'
+export type { SpecProblem } from './spec-text.ts'
+export { template } from './template.ts'
+export { toSpec } from './write-spec.ts'

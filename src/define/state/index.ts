@@ -1,0 +1,11 @@
+/** State graphs: a typed state, nodes that change it, and ways between them. */
+export { channel } from './channel.ts'
+export type { Channel, Channels, StateOf, UpdateOf } from './channel.ts'
+export { END, START, goto, raise, send } from './result.ts'
+export type { DebugReport, Goto, Raised, Send, StateSignal } from './result.ts'
+export { stateGraph } from './builder.ts'
+export type { StateGraph, WaitNodeOptions } from './builder.ts'
+export type { Chain, ChainLoopOptions, ParallelBranches } from './chain.ts'
+export type { CompileOptions, CompiledStateGraph } from './compiled.ts'
+export type { StateHost, StateRunHandle, StateStep, UpdateStateOptions } from './session.ts'
+export type { Checkpoint, CheckpointInfo, Pending, Saver } from './checkpoint.ts'

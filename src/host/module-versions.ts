@@ -1,0 +1,78 @@
+/**
+ * Addresses for modules that are loaded again when they change. Node keeps a module for ever under its address, so a file
+ * that changed gets another one, and so does every file that imports it, directly or not. What did not change keeps its
+ * address: it is the same module, with the same nodes, as before.
+ */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { contentHash } from '../base/value.ts'
+
+interface Known {
+  hash: string
+  version: number
+  /** The files that import it. */
+  readonly importers: Set<string>
+}
+
+const files = new Map<string, Known>()
+const MARK = '?nerve='
+
+/** The address to load a file under, by its plain one. */
+export function addressOf(url: string): string {
+  const known = files.get(url)
+  if (known !== undefined) return `${url}${MARK}${known.version}`
+  files.set(url, { hash: hashOf(url), version: 1, importers: new Set() })
+  return `${url}${MARK}1`
+}
+
+/** The address of what a module imports: for files of an author that import files of an author, the one of now. */
+export function importedAddress(url: string, parent: string | undefined): string {
+  const from = parent?.indexOf(MARK) ?? -1
+  if (parent === undefined || from < 0 || !url.startsWith('file:') || isInstalled(url) || url.includes('?')) return url
+  const address = addressOf(url)
+  files.get(url)?.importers.add(parent.slice(0, from))
+  return address
+}
+
+/** Looks which of the known files have changed. */
+export function noticeChanges(): void {
+  const changed: Known[] = []
+  for (const [url, known] of files) {
+    const hash = hashOf(url)
+    if (hash === known.hash) continue
+    known.hash = hash
+    changed.push(known)
+  }
+  outdate(changed)
+}
+
+/** A file that did not load is tried again, also when it has not changed: what it needs may be there by then. */
+export function notLoaded(url: string): void {
+  const known = files.get(url)
+  if (known !== undefined) outdate([known])
+}
+
+function outdate(changed: readonly Known[]): void {
+  const outdated = new Set(changed)
+  // A set that grows while it is walked is walked to its end.
+  for (const known of outdated) {
+    known.version += 1
+    for (const importer of known.importers) {
+      const above = files.get(importer)
+      if (above !== undefined) outdated.add(above)
+    }
+  }
+}
+
+function isInstalled(url: string): boolean {
+  return url.includes('/node_modules/')
+}
+
+/** A file that is gone has changed too: whoever imports it must hear so. */
+function hashOf(url: string): string {
+  try {
+    return contentHash(readFileSync(fileURLToPath(url), 'utf8'))
+  } catch {
+    return 'gone'
+  }
+}
