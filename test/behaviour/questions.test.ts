@@ -192,3 +192,18 @@ describe('a deadline', () => {
     expect(await run.result()).toBe('yes')
   })
 })
+
+it('an answered question is not in the inbox of whoever answered it', async () => {
+  const { host } = await openStage()
+  const asks = workflow('asks', async (ctx) => [await ctx.ask('First?'), await ctx.ask('Second?')])
+  const run = await host.start(asks)
+  for (const prompt of ['First?', 'Second?']) {
+    await run.rest()
+    const [question, ...others] = await host.inbox()
+    expect([question?.prompt, others]).toEqual([prompt, []])
+    await run.answer(question?.id ?? '', 'yes')
+    expect((await host.inbox()).map((one) => one.id)).not.toContain(question?.id)
+    expect((await host.run(run.id)).status).not.toBe(prompt === 'First?' ? 'none' : 'waiting')
+  }
+  expect(await run.result()).toEqual(['yes', 'yes'])
+})

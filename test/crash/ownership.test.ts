@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { crash, crashProblems, readJournals, type SeenEffect } from 'nerve/testing'
 import { databaseFile } from '../../src/host/host.ts'
 import { CACHE, killed, pairwise, scratch, started, type Running } from './kill.ts'
-import { SHAPES, until } from './shapes.ts'
+import { until } from './shape.ts'
+import { SHAPES } from './shapes.ts'
 
 const ROUNDS = process.env['NERVE_LONG'] === '1' ? 60 : 6
 

@@ -12,7 +12,7 @@ import { headOf } from '../../src/journal/head.ts'
 import type { Append, AppendResult } from '../../src/journal/port.ts'
 import { openSqliteStore } from '../../src/stores/sqlite-store.ts'
 import { scratch } from './kill.ts'
-import { until } from './shapes.ts'
+import { until } from './shape.ts'
 
 const clean: (() => void | Promise<void>)[] = []
 

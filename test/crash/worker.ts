@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs'
 import { createHost, isNerveError } from 'nerve'
 import { crashFolder, witnessAck } from 'nerve/testing'
-import { SHAPES, until } from './shapes.ts'
+import { until } from './shape.ts'
+import { SHAPES } from './shapes.ts'
 
 const name = process.argv[2] ?? ''
 const shape = SHAPES[name]

@@ -6,17 +6,27 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createHost, type Host } from 'nerve'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import abFork from '../../examples/ab-fork.ts'
 import approval from '../../examples/approval.ts'
+import atomic from '../../examples/atomic.ts'
+import devCoachReviewGraph from '../../examples/dev-coach-review-graph.ts'
+import devCoachReview from '../../examples/dev-coach-review.ts'
 import parallelReview from '../../examples/parallel-review.ts'
 import publish from '../../examples/publish.ts'
+import researchAgent from '../../examples/research-agent.ts'
 import resume from '../../examples/resume.ts'
 import { ROOT } from './pages.ts'
 
 /** The examples, an input for each, and how `nerve run` ends with nobody to ask. */
 const EXAMPLES = [
+  { name: 'ab-fork.ts', input: 'sales', exits: 0 },
   { name: 'approval.ts', input: { goal: 'ship' }, exits: 3 },
+  { name: 'atomic.ts', input: { task: 'a login page' }, exits: 3 },
+  { name: 'dev-coach-review-graph.ts', input: 'add a login', exits: 3 },
+  { name: 'dev-coach-review.ts', input: 'add a login', exits: 3 },
   { name: 'parallel-review.ts', input: { files: ['a.ts', 'b.ts'] }, exits: 0 },
   { name: 'publish.ts', input: { topic: 'moss' }, exits: 3 },
+  { name: 'research-agent.ts', input: 'tea', exits: 3 },
   { name: 'resume.ts', input: { rounds: 2, pause: 1 }, exits: 0 },
 ]
 
@@ -48,6 +58,62 @@ describe('the examples', () => {
     })
     const published = (await host.journal(run.id)).filter(({ event }) => 'path' in event && event.path === 'publish')
     expect(published.map(({ event }) => event.type)).toEqual(['step-started', 'step-completed'])
+  })
+
+  it('dev-coach-review: the async function and the control nodes do the same', async () => {
+    const wanted = { draft: 'draft 6 of add a login', rounds: 2, merged: true }
+    const said: unknown[][] = []
+    for (const definition of [devCoachReview, devCoachReviewGraph]) {
+      const run = await host.start(definition, 'add a login')
+      expect(await run.rest()).toBe('waiting')
+      await answerOldest('approve')
+      expect(await run.result()).toEqual(wanted)
+      expect(await host.replay(run.id)).toMatchObject({ same: true })
+      said.push(await saidBy(run.id))
+    }
+    expect(said[0]).toHaveLength(14)
+    expect(said[1]).toEqual(said[0])
+  })
+
+  it('atomic.ts goes from a task to a pull request, past a person and a feature that fails', async () => {
+    const run = await host.start(atomic, { task: 'a login page' })
+    for (const answer of ['revise', 'approve']) {
+      expect(await run.rest()).toBe('waiting')
+      await answerOldest(answer)
+    }
+    const state = await run.result()
+    expect(state.spec).toBe('How to build a login page. Shorter.')
+    expect(state.log).toEqual([
+      'form: passes',
+      'check: fails',
+      'check: passes',
+      'captcha: fails',
+      'captcha: fails',
+      'captcha: fails',
+    ])
+    expect(state.pullRequest).toBe('a login page: form, check')
+    const told = (await host.journal(run.id)).flatMap(({ event }) => (event.type === 'emitted' ? [event.name] : []))
+    expect(told).toEqual(['human_input_required', 'human_input_required', 'debug_report_generated'])
+    expect(await host.replay(run.id)).toMatchObject({ same: true })
+  })
+
+  it('research-agent.ts searches until it is enough', async () => {
+    const run = await host.start(researchAgent, 'tea')
+    expect(await run.rest()).toBe('waiting')
+    await answerOldest('approve')
+    expect(await run.result()).toEqual({
+      approved: true,
+      answer: 'In short: found: tea; found: tea, more exactly.',
+      searches: 2,
+    })
+  })
+
+  it('ab-fork.ts: copies know what the original had heard, and nothing of each other', async () => {
+    const run = await host.start(abFork, 'sales')
+    expect((await run.result()).compare).toBe(
+      'careful: look at the sales | change little\nbold: look at the sales | change much',
+    )
+    expect(await host.replay(run.id)).toMatchObject({ same: true })
   })
 
   it('parallel-review.ts keeps the order and counts the calls', async () => {
@@ -115,4 +181,11 @@ async function answerOldest(value: string): Promise<void> {
   const [question] = await host.inbox()
   if (question === undefined) throw new Error('no question is open')
   await host.answer(question.id, value)
+}
+
+/** What the nodes of the team said, in order. */
+async function saidBy(run: string): Promise<unknown[]> {
+  return (await host.journal(run)).flatMap(({ event }) =>
+    event.type === 'step-completed' && /(^|\/)(dev|coach|reviewer)(#\d+)?$/.test(event.path) ? [event.output] : [],
+  )
 }

@@ -84,6 +84,7 @@ describe('the live state', () => {
             clock,
             durability: 'process',
             resolve: (name) => Promise.resolve(definitions.get(name)),
+            names: () => definitions,
             onProblem: (error) => {
               throw error
             },
