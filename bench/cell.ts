@@ -187,6 +187,11 @@ async function measure(series: Series, job: Job): Promise<Partly> {
     case 'fanOut':
     case 'grow':
     case 'liveParts':
+    case 'dag':
+    case 'check':
+    case 'reduce':
+    case 'bigState':
+    case 'nested':
       return measureThroughput(series, job)
     case 'cold':
       throw new Error('a cold start is measured before anything is imported')

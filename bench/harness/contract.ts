@@ -51,6 +51,16 @@ export interface Series {
   readonly fanOut?: Prepare
   readonly grow?: Prepare
   readonly liveParts?: Prepare
+  /** n steps, each after two earlier ones: built, checked and run, every time. */
+  readonly dag?: Prepare
+  /** The same graph, only checked. */
+  readonly check?: Prepare
+  /** Fan-out to n branches whose results are added into one state by a reducer. */
+  readonly reduce?: Prepare
+  /** A state of 1 MB, to which each of n steps adds 1 KB. */
+  readonly bigState?: Prepare
+  /** One step inside n graphs, each inside the next. */
+  readonly nested?: Prepare
   readonly ask?: Prepare<AskTimes>
   /** Runs until the step after the n-th, which kills its own process. Never returns. */
   readonly seed?: (setup: Setup) => Promise<unknown>
@@ -64,7 +74,17 @@ export interface Series {
 }
 
 /** Workloads that run again and again in one process. */
-export type Repeated = 'chain' | 'loop' | 'fanOut' | 'grow' | 'liveParts'
+export type Repeated =
+  | 'chain'
+  | 'loop'
+  | 'fanOut'
+  | 'grow'
+  | 'liveParts'
+  | 'dag'
+  | 'check'
+  | 'reduce'
+  | 'bigState'
+  | 'nested'
 export type Mode = Repeated | 'ask' | 'cold' | 'seed' | 'resume' | 'read' | 'park'
 
 /** One cell of one round: everything the child process needs to know. */

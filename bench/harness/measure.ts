@@ -89,3 +89,10 @@ export async function effectThenMaybeDie(dir: string, name: string | number, die
   const made = effect(dir, name)
   if (dieAfter !== null && made > dieAfter) await killSelf()
 }
+
+/** The steps that step i of the benchmark's graph comes after: two earlier ones, so that it is ten wide and all of one piece. */
+export const edgesBefore = (i: number): number[] => (i < 10 ? [] : [i - 10, i - 7])
+
+/** Texts made before the clock starts, each used once per run: making one costs more than a step does. */
+export const textsOf = (bytes: number, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, i) => text(bytes, i))

@@ -147,6 +147,11 @@ function render(section: Section): string {
     case 'fanOut':
     case 'grow':
     case 'liveParts':
+    case 'dag':
+    case 'check':
+    case 'reduce':
+    case 'bigState':
+    case 'nested':
       return throughputTable(section)
   }
 }

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Series, Setup } from '../harness/contract.ts'
-import { effectThenMaybeDie, expectEqual, now, sumBelow, text } from '../harness/measure.ts'
+import { edgesBefore, effectThenMaybeDie, expectEqual, now, sumBelow, text, textsOf } from '../harness/measure.ts'
 import { type Counted, type Messages, type Untyped, use, versionsOf } from './untyped.ts'
 
 let L: Untyped
@@ -13,7 +13,21 @@ export async function load(variant: string | null): Promise<Series> {
   if (variant === 'sqlite') ({ SqliteSaver } = await use('@langchain/langgraph-checkpoint-sqlite'))
   const sqlite = variant === 'sqlite' ? ['@langchain/langgraph-checkpoint-sqlite', 'better-sqlite3'] : []
   const versions = versionsOf('@langchain/langgraph', '@langchain/core', ...sqlite)
-  return { versions, chain, loop, fanOut, grow, ask, liveParts, seed, resume }
+  return {
+    versions,
+    chain,
+    loop,
+    fanOut,
+    grow,
+    ask,
+    liveParts,
+    seed,
+    resume,
+    dag,
+    reduce: fanOut,
+    bigState,
+    nested,
+  }
 }
 
 function checkpointer({ variant, dir }: Setup): Untyped {
@@ -104,6 +118,57 @@ function grow(setup: Setup) {
   return {
     ...prepared(setup, graph, { steps: setup.n, input: { messages: [] } }),
     verify: (state: Messages) => expectEqual(state.messages.length, setup.n, 'messages'),
+  }
+}
+
+const added = (): Untyped => L.Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 })
+
+/** Built and compiled in every run, as ours is. */
+function dag(setup: Setup) {
+  const saver = checkpointer(setup)
+  return {
+    steps: setup.n,
+    run: (): Promise<Untyped> => {
+      const graph = new L.StateGraph(L.Annotation.Root({ sum: added() }))
+      for (let i = 0; i < setup.n; i++) graph.addNode(`s${i}`, async () => ({ sum: 1 }))
+      for (let i = 0; i < setup.n; i++) {
+        const before = edgesBefore(i).map((j) => `s${j}`)
+        graph.addEdge(before.length === 0 ? L.START : before, `s${i}`)
+        if (i + 7 >= setup.n) graph.addEdge(`s${i}`, L.END)
+      }
+      return graph.compile({ checkpointer: saver }).invoke({ sum: 0 }, config(setup.n))
+    },
+    verify: (state: { sum: number }) => expectEqual(state.sum, setup.n, 'steps'),
+    close: () => saver?.db?.close(),
+  }
+}
+
+function bigState(setup: Setup) {
+  const big = textsOf(setup.messageBytes, 1000)
+  const updates = textsOf(setup.messageBytes, setup.n)
+  const notes = L.Annotation({ reducer: (a: unknown[], b: unknown[]) => a.concat(b), default: () => [] })
+  const graph = new L.StateGraph(L.Annotation.Root({ notes }))
+    .addNode('turn', async (s: { notes: unknown[] }) => ({ notes: [updates[s.notes.length - big.length]] }))
+    .addEdge(L.START, 'turn')
+    .addConditionalEdges('turn', (s: { notes: unknown[] }) => (s.notes.length < setup.n + 1000 ? 'turn' : L.END), [
+      'turn',
+      L.END,
+    ])
+  return {
+    ...prepared(setup, graph, { steps: setup.n, input: { notes: big } }),
+    verify: (state: { notes: unknown[] }) => expectEqual(state.notes.length, setup.n + 1000, 'notes'),
+  }
+}
+
+function nested(setup: Setup) {
+  let inner: Untyped = async (state: Counted) => ({ count: state.count + 1 })
+  for (let i = 0; i + 1 < setup.n; i++) {
+    inner = new L.StateGraph(counted()).addNode('s', inner).addEdge(L.START, 's').addEdge('s', L.END).compile()
+  }
+  const graph = new L.StateGraph(counted()).addNode('s', inner).addEdge(L.START, 's').addEdge('s', L.END)
+  return {
+    ...prepared(setup, graph, { steps: setup.n, input: { count: 1 } }),
+    verify: (state: Counted) => expectEqual(state.count, 2, 'count'),
   }
 }
 

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Series, Setup } from '../harness/contract.ts'
-import { effectThenMaybeDie, expectEqual, now, sumBelow, text } from '../harness/measure.ts'
+import { effectThenMaybeDie, expectEqual, now, sumBelow, text, textsOf } from '../harness/measure.ts'
 import { type Counted, type Messages, type Untyped, use, versionsOf } from './untyped.ts'
 
 process.env['MASTRA_TELEMETRY_DISABLED'] = '1'
@@ -18,7 +18,7 @@ export async function load(variant: string | null): Promise<Series> {
   if (variant === 'memory') Store = (await use('@mastra/core/storage')).InMemoryStore
   if (variant === 'libsql') Store = (await use('@mastra/libsql')).LibSQLStore
   const versions = versionsOf('@mastra/core', ...(variant === 'libsql' ? ['@mastra/libsql'] : []))
-  return { versions, chain, loop, fanOut, grow, ask, liveParts, seed, resume }
+  return { versions, chain, loop, fanOut, grow, ask, liveParts, seed, resume, bigState, nested }
 }
 
 /** Wrapped, because a Mastra workflow has a `then` of its own: returned from an async function it would be awaited for ever. */
@@ -109,6 +109,42 @@ async function grow(setup: Setup) {
     steps: setup.n,
     run: () => finish(wf, { messages: [] }),
     verify: (state: Messages) => expectEqual(state.messages.length, setup.n, 'messages'),
+  }
+}
+
+async function bigState(setup: Setup) {
+  const big = textsOf(setup.messageBytes, 1000)
+  const updates = textsOf(setup.messageBytes, setup.n)
+  const turn = step('turn', async ({ inputData }: Call<{ notes: string[] }>) => ({
+    notes: [...inputData.notes, updates[inputData.notes.length - big.length] ?? ''],
+  }))
+  const enough = async ({ inputData }: Call<{ notes: string[] }>) => inputData.notes.length >= setup.n + 1000
+  const { wf } = await host(setup, workflow().dountil(turn, enough).commit())
+  return {
+    steps: setup.n,
+    run: () => finish(wf, { notes: big }),
+    verify: (state: { notes: string[] }) => expectEqual(state.notes.length, setup.n + 1000, 'notes'),
+  }
+}
+
+async function nested(setup: Setup) {
+  let inner: Untyped = step('s', increment)
+  for (let i = 0; i + 1 < setup.n; i++)
+    inner = {
+      wf: workflow(`g${i}`)
+        .then(inner.wf ?? inner)
+        .commit(),
+    }
+  const { wf } = await host(
+    setup,
+    workflow()
+      .then(inner.wf ?? inner)
+      .commit(),
+  )
+  return {
+    steps: setup.n,
+    run: () => finish(wf, { count: 1 }),
+    verify: (state: Counted) => expectEqual(state.count, 2, 'count'),
   }
 }
 

@@ -166,6 +166,13 @@ async function resume(setup: Setup): Promise<number> {
 /** Imported when it is wanted, so that the cold start does not pay for it. */
 const park = async (setup: Setup): Promise<MemoryAdded> => (await import('./nerve-park.ts')).park(setup)
 
+const graphs = () => import('./nerve-graphs.ts')
+const dag = async (setup: Setup) => (await graphs()).dag(setup, open)
+const check = async (setup: Setup) => (await graphs()).check(setup)
+const reduce = async (setup: Setup) => (await graphs()).reduce(setup, open)
+const bigState = async (setup: Setup) => (await graphs()).bigState(setup, open)
+const nested = async (setup: Setup) => (await graphs()).nested(setup, open)
+
 export async function load(): Promise<Series> {
   return {
     versions: { node: process.versions.node },
@@ -175,6 +182,11 @@ export async function load(): Promise<Series> {
     grow,
     ask,
     liveParts,
+    dag,
+    check,
+    reduce,
+    bigState,
+    nested,
     seed,
     ready,
     resume,
