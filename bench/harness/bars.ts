@@ -1,6 +1,6 @@
 // The bars that Nerve promises to meet, judged on a summary. Pure. A bar whose cells are missing is "not measured", never "met".
 import { isPeer } from './adapters.ts'
-import { isPromiseLibrary, MATRIX, NOT_DURABLE_PER_ITEM, type Workload } from './matrix.ts'
+import { DURABLE_BY_USER_CODE, isPromiseLibrary, MATRIX, NOT_DURABLE_PER_ITEM, type Workload } from './matrix.ts'
 import { find, growth, ratio, type Figure, type Summary } from './summary.ts'
 import { number, signed } from './table.ts'
 
@@ -155,7 +155,9 @@ function durableBars(summary: Summary): Bar[] {
       ),
     ),
     ...peers.map((name) => atLeast(`durable, per step, against ${name}`, 1, ours(name, counts(name)))),
-    ...peers.map((name) => atLeast(`answer to result, against ${name}`, 1, ours(name, isAsk))),
+    ...peers.map((name) =>
+      atLeast(`answer to result, against ${name}`, 1, ours(name, isAsk), DURABLE_BY_USER_CODE.includes(name)),
+    ),
     ...labelled,
   ]
 }

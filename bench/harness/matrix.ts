@@ -68,6 +68,12 @@ export const NOT_DURABLE_PER_ITEM: Readonly<Record<string, readonly string[]>> =
   W4e: ['voltagent:libsql'],
 }
 
+/**
+ * Engines without a store of their own: what is kept, and when, is code of their user. The adapter keeps as little as it can, one row
+ * that is overwritten, with nothing for others to see. Where the time is that of the writing itself (W5), it is shown and no bar.
+ */
+export const DURABLE_BY_USER_CODE: readonly string[] = ['xstate:sqlite']
+
 /** Plain promise libraries are shown, and are no bar: they have no state, no store, no events. */
 export const isPromiseLibrary = (series: string): boolean => series.startsWith('promises:')
 
