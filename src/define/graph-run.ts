@@ -12,7 +12,7 @@ import { NerveError } from '../base/nerve-error.ts'
 import type { AddedStep, AnyRunnable, Context, RunningGraph } from '../engine/definition.ts'
 import { derive, isNode, namesOf, recordFailure, skipStep, stopWatch } from '../engine/run-node.ts'
 import type { ErrorPolicy } from '../journal/events.ts'
-import { checkAdded, type GraphStep, type StepFacts, type Upstream } from './graph-steps.ts'
+import { checkAdded, onceEach, type GraphStep, type StepFacts, type Upstream } from './graph-steps.ts'
 
 export interface GraphPlan {
   readonly name: string
@@ -131,7 +131,7 @@ class GraphRun implements RunningGraph {
   #link(part: Part): void {
     const { after } = part.step
     if (after.length === 0) return
-    const before = [...new Set(after)].map((id) => this.#parts.get(id) as Part)
+    const before = onceEach(after).map((id) => this.#parts.get(id) as Part)
     part.before = before
     for (const one of before) {
       if (isEnded(one)) continue

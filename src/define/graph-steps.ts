@@ -38,6 +38,12 @@ export interface Layout {
 
 const NONE: readonly number[] = []
 
+/** The ids without repetitions. Most steps come after one or two, and then there is nothing to make. */
+export function onceEach(ids: readonly string[]): readonly string[] {
+  if (ids.length < 2 || (ids.length === 2 && ids[0] !== ids[1])) return ids
+  return [...new Set(ids)]
+}
+
 export function layOut(steps: readonly GraphStep[]): Layout {
   const position = new Map<string, number>()
   for (let at = 0; at < steps.length; at += 1) {
@@ -49,7 +55,7 @@ export function layOut(steps: readonly GraphStep[]): Layout {
   for (let at = 0; at < steps.length; at += 1) {
     const { after } = steps[at] as GraphStep
     const found: number[] = []
-    for (const id of after.length > 1 ? new Set(after) : after) {
+    for (const id of onceEach(after)) {
       const from = position.get(id)
       if (from === undefined || from === at) continue
       found.push(from)

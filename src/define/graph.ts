@@ -19,7 +19,7 @@ import { streamGraph, type StepEvent, type StreamHost } from './graph-stream.ts'
 import { mermaid, outlineOf, outlineText } from './outline.ts'
 import { expansionOf } from './expansion.ts'
 
-export interface GraphOptions<Input = unknown> extends Omit<WorkflowOptions<Input>, 'output' | 'errorPolicy'> {
+export interface GraphOptions<Input = unknown> extends Omit<WorkflowOptions<Input>, 'errorPolicy'> {
   /** How many steps may run at a time (default: as many as are ready). */
   readonly maxParallel?: number
   /** What one failed step means: `stop` everything (default), `skip` what comes after it, or `continue` without it. */
@@ -27,8 +27,6 @@ export interface GraphOptions<Input = unknown> extends Omit<WorkflowOptions<Inpu
 }
 
 interface Common<Input, Before, One> {
-  /** How it is run: attempts, backoff, timeout, onError, effect. */
-  readonly policy?: Policy<OutputOf<One>>
   /** Runs also when a step before it failed; that one's result is undefined and its error is in `facts.errors`. */
   readonly handles?: boolean
   /** A fixed input. Give this or inputFn. */
@@ -44,12 +42,15 @@ export interface GraphStepOptions<Input, Before, One, After, Output> extends Com
   readonly when?: (upstream: Before, facts: StepFacts<Input>) => boolean | Promise<boolean>
   /** Makes the step's result of what the node returned. */
   readonly parser?: (output: OutputOf<One>) => Output
+  /** How it is run: attempts, backoff, timeout, onError, effect. What onError gives is the result as it is, without the parser. */
+  readonly policy?: Policy<NoInfer<Output>>
 }
 
 /** The seeds' spelling of the same. */
 export interface AddStepOptions<Input, Before, One, After, Output> extends Common<Input, Before, One> {
   readonly dependsOn?: readonly After[]
   readonly parser?: (output: OutputOf<One>) => Output
+  readonly policy?: Policy<NoInfer<Output>>
 }
 
 type Merge<Results, Id extends string, Output> = Results & { readonly [Key in Id]: Output }

@@ -72,9 +72,9 @@ function writable(db: DatabaseSync, file: string): DatabaseSync {
     db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
     switchToWal(db)
     db.exec('PRAGMA synchronous = NORMAL')
-    db.exec('PRAGMA journal_size_limit = 16777216')
+    db.exec('PRAGMA journal_size_limit = 67108864')
     // Each checkpoint waits for the disk: fewer, larger ones.
-    db.exec('PRAGMA wal_autocheckpoint = 4000')
+    db.exec('PRAGMA wal_autocheckpoint = 16000')
     createTables(db, file)
   })
 }
@@ -181,7 +181,7 @@ function createTables(db: DatabaseSync, file: string): void {
 }
 
 /** Node 22 warns that node:sqlite is experimental; a person running a workflow has no use for that line. */
-async function loadSqlite(): Promise<typeof import('node:sqlite')> {
+export async function loadSqlite(): Promise<typeof import('node:sqlite')> {
   const warn = process.emitWarning.bind(process) as (...all: readonly unknown[]) => void
   const original = Object.getOwnPropertyDescriptor(process, 'emitWarning')
   process.emitWarning = (text: string | Error, ...rest: unknown[]): void => {
