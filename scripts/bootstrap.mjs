@@ -57,7 +57,11 @@ const CHECK = [
  */
 const TASKS = {
   start: [{ name: 'start', args: ['--conditions=nerve-source', 'examples/tour/main.ts'] }],
-  test: [...CHECK, { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run'] }],
+  test: [
+    ...CHECK,
+    { name: 'system', args: ['scripts/system-packages.ts'] },
+    { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run'] },
+  ],
   check: CHECK,
   build: BUILD.map((step, index) => (index === 0 ? { ...step, clean: 'dist' } : step)),
   bench: [{ name: 'bench', args: ['--conditions=nerve-source', 'bench/run.ts'] }],

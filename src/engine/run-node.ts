@@ -138,8 +138,32 @@ function parsed(output: unknown, parser: RunOptions['parser']): unknown {
 
 const busy = new WeakMap<AnyNode, Promise<void>>()
 
+/** Nodes in the care of something that is executed in their place. */
+const carers = new WeakMap<AnyNode, AnyNode>()
+
+/**
+ * From now on `carer` is executed wherever `node` would be: the two are one in all steps, whichever of them a definition
+ * holds. Taken back by what this returns. What one of them is doing, the other waits for.
+ */
+export function careFor(node: AnyNode, carer: AnyNode): () => void {
+  if (carers.has(node)) throw new NerveError('bad-option', `Node '${node.id}' is in the care of something else.`)
+  carers.set(node, carer)
+  handOver(node, carer)
+  return () => {
+    if (carers.get(node) !== carer) return
+    carers.delete(node)
+    handOver(carer, node)
+  }
+}
+
+function handOver(from: AnyNode, to: AnyNode): void {
+  const before = busy.get(from)
+  if (before !== undefined) busy.set(to, before)
+}
+
 /** A persistent node does one thing at a time, in whatever runs and steps it is used. */
-export function executeNode(node: AnyNode, input: unknown, call: StepCall): unknown {
+export function executeNode(used: AnyNode, input: unknown, call: StepCall): unknown {
+  const node = carers.get(used) ?? used
   if (!node.persistent) return node.execute(input, call)
   const before = busy.get(node) ?? Promise.resolve()
   const result = before.then(() => {

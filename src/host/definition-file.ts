@@ -18,7 +18,19 @@ const TYPESCRIPT = import.meta.url.endsWith('.ts')
 
 /** Where `nerve` and its doors are: beside this file, built or not. */
 const DOORS: Readonly<Record<string, string>> = Object.fromEntries(
-  ['index', 'testing/index', 'graph', 'control', 'state', 'agents', 'spec'].map((file) => [
+  [
+    'index',
+    'testing/index',
+    'graph',
+    'control',
+    'state',
+    'agents',
+    'spec',
+    'nodes',
+    'parsers',
+    'terminal',
+    'sessions',
+  ].map((file) => [
     ['nerve', ...file.split('/').filter((part) => part !== 'index')].join('/'),
     new URL(`../${file}.${TYPESCRIPT ? 'ts' : 'js'}`, import.meta.url).href,
   ]),

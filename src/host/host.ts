@@ -3,7 +3,7 @@
  * Everything a surface can do, it does through this. What few runs need is loaded when it is asked for, so that `import
  * 'nerve'` stays quick.
  */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { milliseconds, type Duration } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
@@ -63,6 +63,8 @@ export interface Host {
   readonly id: string
   /** What was taken up when this host started. */
   readonly recovered: Recovered
+  /** The project folder; a host that keeps nothing there, and was not given one, has none. */
+  readonly dir: string | undefined
   /** What this host knows by name. */
   readonly registry: Registry
   /** Makes definitions and nodes known: recorded runs can be driven, and steps can refer to them by name. */
@@ -81,6 +83,8 @@ export interface Host {
   inbox(): Promise<InboxRow[]>
   answer(question: string, value: unknown, actor?: Actor): Promise<void>
   subscribe(wanted: Subscription, listener: (heard: Heard) => void): () => void
+  /** Sends subscribers a live part that belongs to no run (its `run` is empty). Not durable. */
+  emit(path: string, type: string, data?: unknown): void
   /** What resuming over the current code would do. Changes nothing. */
   plan(run: string, definition?: AnyDefinition): Promise<ResumePlan>
   /** Runs the current code over a recorded run, with no effects, and tells where they differ. */
@@ -124,7 +128,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   })
   const keeper = new Keeper(engine, onProblem)
   if (options.wake === false) engine.onParked = () => undefined
-  const host = new LocalHost(engine, keeper, registry)
+  const host = new LocalHost(engine, keeper, { registry, dir: projectFolder(options) })
   host.register(...(options.definitions ?? []))
   if (options.recover !== false) {
     await host.recover()
@@ -141,6 +145,10 @@ async function openStore(options: HostOptions): Promise<JournalStore> {
     throw new NerveError('bad-option', `store is ${JSON.stringify(store)}; give 'sqlite', 'memory' or a store.`)
   const { openSqliteStore } = await import('../stores/sqlite-store.ts')
   return openSqliteStore({ file: databaseFile(options.dir) })
+}
+
+function projectFolder({ dir, store = 'sqlite' }: HostOptions): string | undefined {
+  return dir === undefined && store !== 'sqlite' ? undefined : resolve(dir ?? '.')
 }
 
 export function databaseFile(dir = process.cwd()): string {
@@ -173,13 +181,15 @@ class LocalHost implements Host {
   readonly #keeper: Keeper
   readonly #parts: HandleParts
   readonly id: string
+  readonly dir: string | undefined
   readonly registry: Registry
 
-  constructor(engine: Engine, keeper: Keeper, registry: Registry) {
+  constructor(engine: Engine, keeper: Keeper, { registry, dir }: Pick<Host, 'registry' | 'dir'>) {
     this.id = engine.ownership.host
     this.#engine = engine
     this.#keeper = keeper
     this.registry = registry
+    this.dir = dir
     this.#parts = {
       engine,
       fork: (run, options) => this.#fork(run, options),
@@ -250,6 +260,10 @@ class LocalHost implements Host {
 
   subscribe(wanted: Subscription, listener: (heard: Heard) => void): () => void {
     return this.#engine.bus.subscribe(wanted, listener)
+  }
+
+  emit(path: string, type: string, data?: unknown): void {
+    this.#engine.bus.part({ live: true, run: '', path, type, ...(data === undefined ? {} : { data }) })
   }
 
   async plan(run: string, definition?: AnyDefinition): Promise<ResumePlan> {

@@ -253,6 +253,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('./commands/validate.ts'),
   },
   {
+    name: 'extract',
+    usage: '[FILE] [--parser NAME] [--section TYPE] [--last]',
+    summary: 'tell what the screen of an agent says',
+    about:
+      'FILE holds what a terminal showed, with escapes in it or without; - or nothing reads stdin. Prints the replies, thoughts ' +
+      'and calls of tools on it. With --json also the state (ready, busy, asking, permission, unknown), the question and the tokens.',
+    takes: [0, 1],
+    options: {
+      parser: { type: 'string', value: 'NAME', help: 'whose screen it is: claude (default), gemini, none' },
+      section: { type: 'string', value: 'TYPE', help: 'only sections of this type: text, thinking, tool' },
+      last: { type: 'boolean', help: 'only the last section' },
+    },
+    examples: [
+      ['nerve extract screen.txt --section text --last', 'the last thing that Claude said'],
+      ['tmux capture-pane -p | nerve extract --json', 'the state and everything else of a pane'],
+      ['nerve extract screen.txt --parser gemini --section tool', 'the calls of tools, with their results'],
+    ],
+    load: () => import('./commands/extract.ts'),
+  },
+  {
     name: 'gc',
     usage: '--older-than 30d',
     summary: 'remove runs that ended long ago',

@@ -1,6 +1,7 @@
 /** Values as people type them. */
 import { readFileSync } from 'node:fs'
 import { milliseconds } from '../../base/duration.ts'
+import { NerveError } from '../../base/nerve-error.ts'
 import type { Budget } from '../../journal/events.ts'
 import type { OpenQuestion } from '../../journal/port.ts'
 import { UsageError } from './exit-code.ts'
@@ -26,6 +27,16 @@ export async function readInput(text: string): Promise<unknown> {
     throw new UsageError(
       `--input @${file}: the file could not be read (${(error as Error).message}). For a text that begins with @, write it as JSON: '"@…"'.`,
     )
+  }
+}
+
+/** `-` is stdin. */
+export async function readFileOrStdin(file: string): Promise<string> {
+  if (file === '-') return readAll(process.stdin)
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new NerveError('bad-file', `${file} could not be read: ${(cause as Error).message}`, { cause })
   }
 }
 

@@ -1,10 +1,8 @@
 /** `nerve export` and `nerve import`. */
-import { readFileSync } from 'node:fs'
-import { NerveError } from '../../../base/nerve-error.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { openHost, withRun } from '../project.ts'
-import { readAll } from '../values.ts'
+import { readFileOrStdin } from '../values.ts'
 
 export function run(invocation: Invocation): Promise<number> {
   return invocation.command === 'export' ? exportRun(invocation) : importRun(invocation)
@@ -19,7 +17,7 @@ function exportRun({ args, out, dir }: Invocation): Promise<number> {
 
 async function importRun({ args, out, dir }: Invocation): Promise<number> {
   const file = args.words[0] ?? ''
-  const text = await read(file)
+  const text = await readFileOrStdin(file)
   const host = await openHost(dir)
   try {
     const { id } = await host.import(text)
@@ -29,14 +27,5 @@ async function importRun({ args, out, dir }: Invocation): Promise<number> {
     return EXIT.done
   } finally {
     await host.close()
-  }
-}
-
-async function read(file: string): Promise<string> {
-  if (file === '-') return readAll(process.stdin)
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new NerveError('bad-file', `${file} could not be read: ${(cause as Error).message}`, { cause })
   }
 }

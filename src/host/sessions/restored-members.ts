@@ -1,0 +1,88 @@
+/** What a session had, made again from what was recorded of it. */
+import { NerveError } from '../../base/nerve-error.ts'
+import { persistentIn } from '../../define/graph-steps.ts'
+import type { AnyRunnable, Names } from '../../engine/definition.ts'
+import { isDefinition } from '../../engine/run-node.ts'
+import { nameOf } from '../registry.ts'
+import { forkRunnable } from './fork-runnable.ts'
+import type { NodeConfig, NodeFactory } from './node-factory.ts'
+import type { SessionEntry } from './session.ts'
+import type { MemberRecord, SessionRecord } from './session-store.ts'
+
+export interface RestoreOptions {
+  /** What cannot be made from a configuration: nodes of functions, graphs, workflows, by their names in the session. */
+  readonly nodes?: readonly AnyRunnable[] | Readonly<Record<string, AnyRunnable>>
+  /** Laid over the recorded configurations, by the names of nodes: secrets, which are not recorded. */
+  readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+interface Sources {
+  readonly given: ReadonlyMap<string, AnyRunnable>
+  readonly over: NonNullable<RestoreOptions['config']>
+  readonly factory: NodeFactory
+  /** What the host knows. */
+  readonly names: Names
+}
+
+/** Everything that is missing is named at once, before anything has begun. */
+export async function restoredMembers(
+  record: SessionRecord,
+  options: RestoreOptions & { readonly factory: NodeFactory; readonly names: Names },
+): Promise<readonly SessionEntry[]> {
+  const { nodes = [], config: over = {}, factory, names } = options
+  const list = Array.isArray(nodes) ? (nodes as readonly AnyRunnable[]).map((one) => [nameOf(one), one] as const) : []
+  const given = new Map<string, AnyRunnable>(list.length > 0 ? list : Object.entries(nodes))
+  const made = new Map<string, AnyRunnable>()
+  const problems: string[] = []
+  const entries: SessionEntry[] = []
+  for (const member of record.members) {
+    if (member.within !== undefined) continue
+    const found = await restored(member, { given, over, factory, names }, made)
+    if (typeof found === 'string') problems.push(found)
+    else entries.push({ node: found, as: member.name, ...(member.after === undefined ? {} : { after: member.after }) })
+  }
+  if (problems.length === 0) return entries
+  throw new NerveError('not-ready', `Session '${record.name}' cannot be restored: ${problems.join(' ')}`, {
+    data: { session: record.name, problems },
+  })
+}
+
+/** What it was, or what is missing to make it. */
+async function restored(
+  member: MemberRecord,
+  { given, over, factory, names }: Sources,
+  made: Map<string, AnyRunnable>,
+): Promise<AnyRunnable | string> {
+  const { name, kind, config, lineage } = member
+  const known = names.get(name)
+  const origin = lineage === undefined ? undefined : made.get(lineage.forkedFrom)
+  let found = given.get(name) ?? (known?.kind === kind ? known : undefined)
+  if (found === undefined && config !== undefined) {
+    const whole = laidOver(config, over[name] ?? {}) as NodeConfig
+    const missing = (member.omitted ?? []).filter((path) => at(whole, path) == null)
+    if (missing.length > 0)
+      return `'${name}' needs ${missing.join(', ')}, which is not recorded because it is secret or not data: give { config: { '${name}': { … } } }.`
+    found = await factory.create(whole)
+  }
+  if (found === undefined && origin !== undefined) found = await forkRunnable(origin, name, factory)
+  if (found === undefined) return `'${name}' (${kind}) is made by code: give it in { nodes }.`
+  made.set(name, found)
+  if (isDefinition(found)) for (const inside of persistentIn(found, undefined)) made.set(nameOf(inside), inside)
+  return found
+}
+
+function laidOver(below: unknown, above: unknown): unknown {
+  if (!isFields(below) || !isFields(above)) return above
+  const all = Object.entries(above).map(([key, value]) => [key, laidOver(below[key], value)] as const)
+  return { ...below, ...Object.fromEntries(all) }
+}
+
+function at(value: unknown, path: string): unknown {
+  let found = value
+  for (const key of path.split('.')) found = (found as Readonly<Record<string, unknown>> | null | undefined)?.[key]
+  return found
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

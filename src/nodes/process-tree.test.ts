@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { fromPs, listProcesses, parseStat, type ProcessRow } from './process-table.ts'
+import { killTree, treeOf, type Tree } from './process-tree.ts'
+
+function row(pid: number, parent: number, more: Partial<ProcessRow> = {}): ProcessRow {
+  return { pid, parent, group: pid, session: pid, started: '1', marked: false, ...more }
+}
+
+function tree(root: number, ended = false): Tree {
+  return { mark: 'm', root, rootEnded: () => ended }
+}
+
+const pids = (rows: readonly ProcessRow[]): number[] => rows.map(({ pid }) => pid)
+
+describe('the processes of a tree', () => {
+  it('are its descendants, its group, its session and what has its mark, with their descendants', () => {
+    const rows = [
+      row(1, 0),
+      row(10, 1),
+      row(11, 10),
+      row(12, 11),
+      row(13, 1, { group: 10 }),
+      row(14, 1, { session: 10 }),
+      row(15, 1, { marked: true }),
+      row(16, 15),
+      row(17, 1),
+    ]
+    expect(pids(treeOf(tree(10), rows))).toEqual([10, 11, 12, 13, 14, 15, 16])
+  })
+
+  it('are not those of somebody who has got the pid of the root', () => {
+    const rows = [row(10, 1), row(11, 10), row(12, 1, { group: 10 }), row(13, 1, { marked: true })]
+    expect(pids(treeOf(tree(10, true), rows))).toEqual([13])
+    expect(pids(treeOf(tree(10, true), rows.slice(1)))).toEqual([12, 13])
+  })
+
+  it('stay in it once they were found, unless their pid is another process by now', () => {
+    expect(pids(treeOf(tree(10, true), [row(20, 1)], new Set(['20@1'])))).toEqual([20])
+    expect(pids(treeOf(tree(10, true), [row(20, 1, { started: '2' })], new Set(['20@1'])))).toEqual([])
+  })
+
+  it('are never this process', () => {
+    expect(treeOf(tree(10), [row(10, 1), row(process.pid, 10)]).map(({ pid }) => pid)).toEqual([10])
+  })
+})
+
+describe('the table of processes', () => {
+  it('can be read whatever a process is called', () => {
+    const stat = '42 (a) S (\n b)) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 9 9'
+    expect(parseStat(42, stat)).toEqual({ pid: 42, parent: 7, group: 8, session: 9, started: '12345' })
+    expect(parseStat(42, '42 (x) Z 7 8 9 0')).toBeUndefined()
+    expect(parseStat(42, '')).toBeUndefined()
+  })
+
+  it('is the same from ps, without marks', async () => {
+    const own = (rows: readonly ProcessRow[]): ProcessRow | undefined => rows.find(({ pid }) => pid === process.pid)
+    const [here, there] = [own(await listProcesses('none')), own(await fromPs())]
+    expect(here?.parent).toBe(process.ppid)
+    expect({ parent: there?.parent, group: there?.group }).toEqual({ parent: here?.parent, group: here?.group })
+  })
+
+  it('knows whose environment has the mark', async () => {
+    const child = spawn('sleep', ['1000'], {
+      env: { PATH: process.env['PATH'], NERVE_TREE: 'above.mark-of-this-test' },
+    })
+    try {
+      await once(child, 'spawn')
+      const rows = await listProcesses('mark-of-this-test')
+      expect(pids(rows.filter(({ marked }) => marked))).toEqual([child.pid])
+    } finally {
+      child.kill('SIGKILL')
+    }
+  })
+})
+
+describe('killTree', () => {
+  it('gives time to end, and ends what does not', async () => {
+    const child = spawn('sh', ['-c', "trap '' TERM; echo ready; while :; do sleep 1000; done"], { detached: true })
+    await once(child.stdout, 'data')
+    const root = child.pid ?? -1
+    const exit = once(child, 'exit')
+    const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
+    const found = await killTree({ mark: 'none-has-it', root, rootEnded: ended }, 100)
+    expect(found).toBeGreaterThanOrEqual(1)
+    expect(await exit).toEqual([null, 'SIGKILL'])
+  })
+
+  it('is quick when nothing is left', async () => {
+    expect(await killTree({ mark: 'none-has-it', root: -1, rootEnded: () => true }, 60_000)).toBe(0)
+  })
+})

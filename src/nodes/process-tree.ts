@@ -1,0 +1,86 @@
+/**
+ * Ending everything that a command started: its process group and session, its descendants, and what left all of these
+ * but still carries the command's mark in its environment.
+ *
+ * What escapes: a process that has cleared its environment, moved to another session and lost its parent. A sandbox holds
+ * that one too.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { NerveError } from '../base/nerve-error.ts'
+import { listProcesses, type ProcessRow } from './process-table.ts'
+
+export interface Tree {
+  readonly mark: string
+  /** The first process, which leads a session of its own. */
+  readonly root: number
+  /** True when the first process has ended: then its pid may be somebody else's. */
+  readonly rootEnded: () => boolean
+}
+
+const LOOK_MS = 20
+const KILL_PATIENCE_MS = 5_000
+
+/** Asks the tree to end, waits for as long as it is given, and then ends it. Says how many processes there were. */
+export async function killTree(tree: Tree, graceMs: number): Promise<number> {
+  const known = new Set<string>()
+  const asked = new Set<string>()
+  const deadline = performance.now() + graceMs
+  for (;;) {
+    const members = treeOf(tree, await listProcesses(tree.mark), known)
+    if (members.length === 0) return known.size
+    for (const one of members) known.add(nameOf(one))
+    const over = performance.now() - deadline
+    if (over > KILL_PATIENCE_MS) throw unkillable(members)
+    for (const one of members) {
+      if (over >= 0) send(one.pid, 'SIGKILL')
+      else if (!asked.has(nameOf(one))) ask(one.pid)
+      asked.add(nameOf(one))
+    }
+    await delay(over >= 0 ? LOOK_MS : Math.min(LOOK_MS, -over))
+  }
+}
+
+/** A process that is stopped hears nothing until it goes on. */
+function ask(pid: number): void {
+  send(pid, 'SIGTERM')
+  send(pid, 'SIGCONT')
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    // It has gone by itself, or it is not ours: the next look tells.
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error
+  }
+}
+
+/** The processes of a tree among all. `known` are those that were found in it before. */
+export function treeOf(tree: Tree, rows: readonly ProcessRow[], known: ReadonlySet<string> = new Set()): ProcessRow[] {
+  const ended = tree.rootEnded()
+  // Somebody else has got the pid of the root: its group and session are not ours.
+  const reused = ended && rows.some(({ pid }) => pid === tree.root)
+  const ofRoot = (row: ProcessRow): boolean =>
+    !reused && (row.pid === tree.root || row.group === tree.root || row.session === tree.root)
+  const inside = new Set<number>()
+  for (const row of rows) if (row.marked || ofRoot(row) || known.has(nameOf(row))) inside.add(row.pid)
+  for (let size = -1; size !== inside.size;) {
+    size = inside.size
+    for (const row of rows) if (inside.has(row.parent)) inside.add(row.pid)
+  }
+  return rows.filter(({ pid }) => inside.has(pid) && pid !== process.pid)
+}
+
+function nameOf({ pid, started }: ProcessRow): string {
+  return `${pid}@${started}`
+}
+
+function unkillable(members: readonly ProcessRow[]): NerveError {
+  const pids = members.map(({ pid }) => pid)
+  return new NerveError(
+    'command-failed',
+    `Processes ${pids.join(', ')} of the command cannot be killed: they belong to another user or hang in the kernel. End them by hand.`,
+    { data: { reason: 'unkillable', pids } },
+  )
+}

@@ -1,0 +1,204 @@
+/** A program on a PTY as a persistent node: a shell, a REPL, anything that a person could use at a screen. */
+import { milliseconds, type Duration } from '../../base/duration.ts'
+import { NerveError } from '../../base/nerve-error.ts'
+import type { Node, NodeInfo, StepCall } from '../../engine/definition.ts'
+import { isLabel } from '../../engine/scope.ts'
+import type { TerminalScreen } from './screen-model.ts'
+import { TerminalKeeper, type TerminalState } from './terminal-keeper.ts'
+import { planTerminal, type TerminalOptions, type TerminalPlan } from './terminal-options.ts'
+import type { TerminalResult } from './terminal-result.ts'
+
+/** A command line, or one that may take another time than the node's. */
+export type TerminalInput = string | { readonly line: string; readonly timeout?: Duration }
+
+/** What goes on in a terminal, for those who watch. */
+export type TerminalPart =
+  | { readonly type: 'output'; readonly text: string }
+  | { readonly type: 'resized'; readonly cols: number; readonly rows: number }
+  | { readonly type: 'writer'; readonly holder?: string }
+  | { readonly type: 'state'; readonly state: TerminalState }
+
+export interface TerminalInfo extends NodeInfo {
+  readonly state: TerminalState
+  readonly pid?: number
+  /** True while the shell says where commands begin and end. */
+  readonly marked: boolean
+  /** Who has taken over. */
+  readonly writer?: string
+  /** The file with everything that was printed. */
+  readonly log?: string
+  /** What it was made of; of variables only the names. */
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+/** What `execute` needs to know of the step it is in; nothing, when it is in none. */
+export type TerminalCall = Partial<Pick<StepCall, 'signal' | 'emit'>>
+
+export interface TerminalNode extends Node<TerminalInput, TerminalResult> {
+  readonly state: TerminalState
+  start(): Promise<void>
+  /** Ends the program and everything that it started. */
+  stop(): Promise<void>
+  /** Stops it and starts it again. */
+  reset(): Promise<void>
+  /** Ctrl-C. */
+  interrupt(): Promise<void>
+  fork(id: string): TerminalNode
+  info(): TerminalInfo
+  /** Types a command line and waits until it is over, or until a program waits for input. */
+  execute(input: TerminalInput, call?: TerminalCall): Promise<TerminalResult>
+  /** The same, piece by piece as it is printed; it returns the result. */
+  stream(input: TerminalInput, call?: TerminalCall): AsyncGenerator<string, TerminalResult, undefined>
+  /** Types a command line and does not wait. */
+  run(line: string, who?: string): Promise<void>
+  /** Types exactly this: keys, not lines. */
+  write(data: string, who?: string): Promise<void>
+  /** The plain text since it was last read. */
+  read(): string
+  /** The last lines. */
+  readTail(lines?: number): string
+  /** Forgets the lines in memory. */
+  clearBuffer(): void
+  resize(cols: number, rows: number): void
+  screen(): Promise<TerminalScreen>
+  watch(listener: (part: TerminalPart) => void): () => void
+  /** From now on only this one may write; commands of steps wait. */
+  takeOver(who: string): void
+  handBack(who: string): void
+}
+
+const ABILITIES = ['start', 'stop', 'reset', 'interrupt', 'fork', 'stream', 'write', 'read', 'screen'] as const
+const TAIL_LINES = 20
+
+/**
+ * A terminal. Its program starts when it is first needed, and keeps its folder, variables and jobs from one step to the
+ * next.
+ *
+ * ```ts
+ * import { terminal } from 'nerve/terminal'
+ *
+ * const shell = terminal('shell', { command: 'bash' })
+ * const { output, exitCode } = await shell.execute('echo hello')
+ * await shell.stop()
+ * ```
+ */
+export function terminal(id: string, options: TerminalOptions = {}): TerminalNode {
+  if (!isLabel(id))
+    throw new NerveError(
+      'bad-definition',
+      `${JSON.stringify(id)} is not an id for a node. Use 1 to 200 characters without '/', '#' and line breaks.`,
+    )
+  return made(id, planTerminal(id, options))
+}
+
+function made(id: string, plan: TerminalPlan, forkedFrom?: string): TerminalNode {
+  const keeper = new TerminalKeeper(id, plan)
+  const execute = async (input: TerminalInput, call: TerminalCall = {}): Promise<TerminalResult> =>
+    keeper.execute(commandOf(id, input, plan), {
+      signal: call.signal,
+      onText: (text) => call.emit?.('output', text),
+      onWait: (holder) => call.emit?.('waiting', { for: holder }),
+    })
+  return {
+    id,
+    kind: 'terminal',
+    persistent: true,
+    policy: plan.policy,
+    get state() {
+      return keeper.state
+    },
+    execute,
+    stream: (input, call) => streamed(execute, input, call),
+    start: () => keeper.start(),
+    stop: () => keeper.stop(),
+    reset: () => keeper.reset(),
+    interrupt: async () => keeper.interrupt(),
+    fork: (name) => {
+      if (!isLabel(name)) throw new NerveError('bad-definition', `${JSON.stringify(name)} is not an id for a node.`)
+      return made(name, plan, id)
+    },
+    run: async (line, who) => keeper.write(`${line}\r`, who),
+    write: async (data, who) => keeper.write(data, who),
+    read: () => keeper.read(),
+    readTail: (lines = TAIL_LINES) => keeper.readTail(lines),
+    clearBuffer: () => keeper.clearBuffer(),
+    resize: (cols, rows) => keeper.resize(cols, rows),
+    screen: () => keeper.screen(),
+    watch: (listener) => keeper.watch(listener),
+    takeOver: (who) => keeper.takeOver(who),
+    handBack: (who) => keeper.handBack(who),
+    info: () => ({
+      id,
+      kind: 'terminal',
+      persistent: true,
+      ...(plan.description === undefined ? {} : { description: plan.description }),
+      abilities: ABILITIES,
+      ...(forkedFrom === undefined ? {} : { forkedFrom }),
+      ...keeper.facts(),
+      config: configOf(plan),
+    }),
+  }
+}
+
+function commandOf(id: string, input: TerminalInput, plan: TerminalPlan): { line: string; timeoutMs: number } {
+  const { line, timeout } = typeof input === 'string' ? { line: input, timeout: undefined } : input
+  if (typeof line !== 'string')
+    throw new NerveError('bad-input', `Terminal '${id}' needs a command line: a text, or { line, timeout? }.`)
+  return { line, timeoutMs: timeout === undefined ? plan.timeoutMs : milliseconds(timeout, 'timeout') }
+}
+
+/** Pieces that come while nobody asks for them are kept; who stops reading interrupts the command. */
+async function* streamed(
+  execute: TerminalNode['execute'],
+  input: TerminalInput,
+  call: TerminalCall = {},
+): AsyncGenerator<string, TerminalResult, undefined> {
+  const pieces: string[] = []
+  let news = Promise.withResolvers<void>()
+  const own = new AbortController()
+  const emit = (type: string, data?: unknown): void => {
+    call.emit?.(type, data)
+    if (type === 'output') pieces.push(data as string)
+    news.resolve()
+  }
+  const signal = call.signal === undefined ? own.signal : AbortSignal.any([call.signal, own.signal])
+  let over = false
+  const done = execute(input, { signal, emit }).finally(() => {
+    over = true
+    news.resolve()
+  })
+  done.catch(() => undefined)
+  try {
+    while (!over || pieces.length > 0) {
+      if (pieces.length === 0) await news.promise
+      news = Promise.withResolvers<void>()
+      yield* pieces.splice(0)
+    }
+    return await done
+  } finally {
+    if (!over) {
+      own.abort(new NerveError('interrupted', 'Nobody reads the output any more.'))
+      await done.catch(() => undefined)
+    }
+  }
+}
+
+function configOf(plan: TerminalPlan): Readonly<Record<string, unknown>> {
+  const { command, args, cwd, env, inherit, cols, rows, scrollback, maxOutput, log, marks, rc, readyPattern } = plan
+  return {
+    command,
+    args,
+    cwd,
+    env: Object.keys(env),
+    inherit,
+    cols,
+    rows,
+    scrollback,
+    maxOutput,
+    marks,
+    ...(log === undefined ? {} : { log }),
+    ...(rc === undefined ? {} : { rc }),
+    ...(readyPattern === undefined ? {} : { readyPattern: String(readyPattern) }),
+    ...(Number.isFinite(plan.timeoutMs) ? { timeout: plan.timeoutMs } : {}),
+  }
+}

@@ -1,0 +1,13 @@
+/** The door to terminals. */
+export {
+  terminal,
+  type TerminalCall,
+  type TerminalInfo,
+  type TerminalInput,
+  type TerminalNode,
+  type TerminalPart,
+} from './nodes/terminal/terminal.ts'
+export type { TerminalScreen } from './nodes/terminal/screen-model.ts'
+export type { TerminalState } from './nodes/terminal/terminal-keeper.ts'
+export type { TerminalOptions } from './nodes/terminal/terminal-options.ts'
+export type { ReadyRule, TerminalResult } from './nodes/terminal/terminal-result.ts'
