@@ -72,9 +72,9 @@ function writable(db: DatabaseSync, file: string): DatabaseSync {
     db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
     switchToWal(db)
     db.exec('PRAGMA synchronous = NORMAL')
-    db.exec('PRAGMA journal_size_limit = 67108864')
-    // Each checkpoint waits for the disk: fewer, larger ones.
-    db.exec('PRAGMA wal_autocheckpoint = 16000')
+    db.exec('PRAGMA journal_size_limit = 16777216')
+    // A checkpoint waits for the disk, and a log that has to grow costs more than one that is written over: between the two.
+    db.exec('PRAGMA wal_autocheckpoint = 1500')
     createTables(db, file)
   })
 }
