@@ -63,7 +63,7 @@ export class Ownership {
       host: this.host,
       pid,
       machine: machineId(),
-      birth: birthOf(pid) ?? '',
+      birth: statOf(pid)[1] ?? '',
       beat: this.#clock.now(),
     })
   }
@@ -73,7 +73,9 @@ export function isAlive(record: HostRecord, now: number): boolean {
   const silent = now - record.beat
   if (record.machine !== machineId()) return silent < LEASE_MS
   if (!processExists(record.pid)) return false
-  const birth = birthOf(record.pid)
+  const [state, birth] = statOf(record.pid)
+  // Killed, and nobody has taken note of it yet: in a container whose first process does not, it stays so for ever.
+  if (state === 'Z' || state === 'X') return false
   if (birth !== undefined && record.birth !== '' && birth !== record.birth) return false
   return silent < LIVING_LEASE_MS
 }
@@ -94,10 +96,11 @@ function processExists(pid: number): boolean {
   }
 }
 
-/** The time a process started, where the system tells: a pid may be used again. */
-function birthOf(pid: number): string | undefined {
+/** What a process does and when it started, where the system tells: a pid may be used again. */
+function statOf(pid: number): readonly [state: string | undefined, birth: string | undefined] {
   const stat = readOr(`/proc/${pid}/stat`, undefined)
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return [fields?.[0], fields?.[19]]
 }
 
 /** Not an import: naming node:fs in one loads the streams and promises behind its exports too, at every start. */
