@@ -219,6 +219,14 @@ describe('the example', () => {
   })
 })
 
+test('a file that holds no spec at all is named, with the place', async () => {
+  here = project({ 'empty.yaml': '', 'list.json': '[1]', 'binary.yml': '\u0000\uFFFF' })
+  for (const file of ['empty.yaml', 'list.json', 'binary.yml']) {
+    const { code, out } = await here.nerve(['validate', file])
+    expect([code, out.split('\n')[0]]).toEqual([1, `${file}:1:1: a spec is an object with nerve, name and steps.`])
+  }
+})
+
 test('a graph in a .ts file may refer by name to what else the file exports, also after a crash', async () => {
   here = project({
     'named.ts': `

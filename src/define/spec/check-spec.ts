@@ -29,6 +29,7 @@ export interface SpecRules {
 type Path = readonly Key[]
 type Problems = readonly ShapeProblem[]
 
+export const NOT_A_SPEC = 'a spec is an object with nerve, name and steps.'
 const LABELS = "use 1 to 200 characters without '/', '#' and line breaks"
 const STEP_SIGHT: readonly string[] = ['input', 'params', 'results', 'errors']
 const OUTPUT_SIGHT: readonly string[] = ['input', 'params', 'results']
@@ -36,7 +37,7 @@ const OUTPUT_SIGHT: readonly string[] = ['input', 'params', 'results']
 const CONTROL_SIGHT: readonly string[] = ['input', 'params']
 
 export function checkSpec(data: unknown, rules: SpecRules): Problems {
-  if (!isRecord(data)) return [{ path: [], message: 'a spec is an object with nerve, name and steps.' }]
+  if (!isRecord(data)) return [{ path: [], message: NOT_A_SPEC }]
   return new SpecCheck(rules, madeNames(data)).graph(data, [], { fields: SPEC_FIELDS, required: SPEC_REQUIRED })
 }
 

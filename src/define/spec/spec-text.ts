@@ -120,5 +120,3 @@ export function problemText({ file, line, column, path, message }: SpecProblem):
   const way = path.map((part) => (/^[\w-]+$/u.test(String(part)) ? part : JSON.stringify(part))).join('.')
   return [place, way, message].filter((part) => part !== '').join(': ')
 }
-
-export type { LineCounter }

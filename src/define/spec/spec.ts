@@ -2,8 +2,9 @@
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Names } from '../../engine/definition.ts'
 import type { Budget, Durability, ErrorPolicy } from '../../journal/events.ts'
+import { NOT_A_SPEC } from './check-spec.ts'
 import { FORMS } from './forms.ts'
-import type { JsonSchema, ShapeProblem } from './json-schema.ts'
+import { isRecord, type JsonSchema, type ShapeProblem } from './json-schema.ts'
 import { readSpec, type SpecGraph } from './read-spec.ts'
 import { problemText, readText, type SpecProblem, type SpecText } from './spec-text.ts'
 
@@ -47,8 +48,9 @@ const TEXTS = new WeakMap<object, SpecText>()
 export function parseSpec(text: string, options: { readonly file?: string } = {}): Spec {
   const read = readText(text, options.file)
   if (read.problems.length > 0) throw specError('bad-file', read.problems)
-  if (typeof read.data === 'object' && read.data !== null) TEXTS.set(read.data, read)
-  return read.data as Spec
+  if (!isRecord(read.data)) throw specError('bad-file', [read.locate({ path: [], message: NOT_A_SPEC })])
+  TEXTS.set(read.data, read)
+  return read.data as unknown as Spec
 }
 
 /**
