@@ -32,6 +32,24 @@ const completed = (path: string, more: object = {}): Event => ({
 })
 
 describe('the tree', () => {
+  test('iterations of a loop are numbered, also where each is one call', () => {
+    const progress = heard(
+      { type: 'scope-opened', path: 'loop', kind: 'node', node: 'loop', size: 1 },
+      completed('loop/1/work'),
+      completed('loop/2/work'),
+      completed('loop/3/a'),
+      completed('loop/3/b'),
+    )
+    expect(shown(progress).map((line) => line.trim().replace(/ +\S+s$/, ''))).toEqual([
+      '✓ loop  loop',
+      '✓ work ·1',
+      '✓ work ·2',
+      '✓ [3]',
+      '✓ a',
+      '✓ b',
+    ])
+  })
+
   test('paths make it, single calls of a branch stand for the branch, and repeated labels are iterations', () => {
     const progress = heard(
       { type: 'scope-opened', path: 'all', kind: 'all', size: 2 },

@@ -39,7 +39,7 @@ const SYMBOLS: Readonly<Record<State, readonly [string, Tone]>> = {
 export function treeLines(progress: Progress, run: KnownRun, options: TreeOptions): TreeLine[] {
   const lines: TreeLine[] = []
   const top = branches(run)
-  for (const branch of top.below.values()) addLines({ progress, options, lines }, branch, 1)
+  for (const branch of top.below.values()) addLines({ progress, options, lines }, shortened(branch, undefined), 1)
   return lines
 }
 
@@ -64,16 +64,21 @@ function branches(run: KnownRun): Branch {
 }
 
 function addLines(walk: Walk, branch: Branch, depth: number): void {
-  // A branch of `all` with one call in it is that call.
-  const only = branch.item === undefined && branch.below.size === 1 ? [...branch.below.values()][0] : undefined
-  if (only !== undefined) return addLines(walk, only, depth)
   const { progress, options, lines } = walk
   const child = branch.item?.child === undefined ? undefined : progress.runs.get(branch.item.child)
   const state = stateOf(branch)
   lines.push({ line: branchLine(branch, state, depth, options), over: isOver(state) })
-  for (const next of branch.below.values()) addLines(walk, next, depth + 1)
+  for (const next of branch.below.values()) addLines(walk, shortened(next, branch.item), depth + 1)
   if (child === undefined) return
-  for (const next of branches(child).below.values()) addLines(walk, next, depth + 1)
+  for (const next of branches(child).below.values()) addLines(walk, shortened(next, undefined), depth + 1)
+}
+
+/** A branch of `all` with one call in it is that call; an iteration of a loop with one call in it is that call, numbered. */
+function shortened(branch: Branch, around: TimelineItem | undefined): Branch {
+  const only = branch.item === undefined && branch.below.size === 1 ? [...branch.below.values()][0] : undefined
+  if (only === undefined) return branch
+  const isIteration = around?.kind === 'scope' && around.size === undefined && /^\d+$/.test(branch.name)
+  return shortened(isIteration ? { ...only, name: `${only.name.split('#')[0]}#${branch.name}` } : only, branch.item)
 }
 
 function isOver(state: State): boolean {
