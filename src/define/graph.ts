@@ -171,6 +171,7 @@ class GraphBuilder {
   readonly kind = 'graph'
   readonly name: string
   readonly options: WorkflowOptions
+  readonly errorPolicy: ErrorPolicy
   readonly #own: GraphOptions
   readonly #steps: GraphStep[]
   #returns: Returns | undefined
@@ -179,17 +180,19 @@ class GraphBuilder {
   #inside = false
 
   constructor(name: string, options: GraphOptions, steps: readonly GraphStep[], returns?: Returns) {
-    const { maxParallel: _most, errorPolicy: _policy, ...rest } = options
+    const { maxParallel: _most, errorPolicy = 'stop', ...rest } = options
     this.name = name
     // What a failed step means for the others the graph decides itself: to its own code it is an error, wherever it runs.
     this.options = { ...rest, errorPolicy: 'stop' }
+    this.errorPolicy = errorPolicy
     this.#own = options
     this.#steps = [...steps]
     this.#returns = returns
   }
 
   readonly run = async (ctx: Parameters<Definition['run']>[0], input: unknown): Promise<unknown> => {
-    const { maxParallel = Infinity, errorPolicy = 'stop' } = this.#own
+    const { errorPolicy } = this
+    const { maxParallel = Infinity } = this.#own
     if (!this.#validated) this.#insist()
     const plan = { name: this.name, steps: this.#steps, maxParallel, errorPolicy, expand: expansionOf }
     const results = await runGraph(ctx, input, plan)

@@ -24,6 +24,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly name: string
   readonly options: WorkflowOptions<Input, Output>
   readonly run: (ctx: Context<Input>, input: Input) => Promise<Output> | Output
+  /** What one failed step in it means, for forms that decide that by themselves. */
+  readonly errorPolicy?: ErrorPolicy
   /** Everything that is wrong with it, found without running it. `names` are the nodes that can be referred to by name. */
   readonly check?: (names: Names) => readonly string[]
   /** Its parts, for people to see before it runs. */

@@ -219,6 +219,18 @@ describe('the example', () => {
   })
 })
 
+test('explain says what a failed agent means to an agent graph', async () => {
+  here = project({
+    'team.ts': `
+import { defineNode } from 'nerve'
+import { agentGraph } from 'nerve/agents'
+const work = defineNode('work', () => 'done')
+export default agentGraph('team', { errorPolicy: 'continue' }).agent('a', { bundle: work, target: 't' })
+`,
+  })
+  expect((await here.nerve(['explain', 'team.ts'])).out).toMatch(/on failure +continue/)
+})
+
 test('a file that holds no spec at all is named, with the place', async () => {
   here = project({ 'empty.yaml': '', 'list.json': '[1]', 'binary.yml': '\u0000\uFFFF' })
   for (const file of ['empty.yaml', 'list.json', 'binary.yml']) {

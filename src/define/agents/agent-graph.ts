@@ -12,6 +12,7 @@ import type {
 } from '../../engine/definition.ts'
 import { isDefinition, isNode, pathHere, stopWatch } from '../../engine/run-node.ts'
 import { isLabel } from '../../engine/scope.ts'
+import type { ErrorPolicy } from '../../journal/events.ts'
 import { forkNodes } from '../fork-nodes.ts'
 import { checkMaxParallel, type GraphOptions } from '../graph.ts'
 import { runGraph } from '../graph-run.ts'
@@ -113,6 +114,7 @@ class AgentGraphBuilder {
   readonly kind = 'agent-graph'
   readonly name: string
   readonly options: WorkflowOptions
+  readonly errorPolicy: ErrorPolicy
   readonly #own: AgentGraphOptions
   readonly #agents: Agent[] = []
   readonly #orders: AgentOrder[] = []
@@ -120,16 +122,18 @@ class AgentGraphBuilder {
   #onBlocked: OnBlocked = 'ask'
 
   constructor(name: string, options: AgentGraphOptions) {
-    const { maxParallel: _most, errorPolicy: _policy, ...rest } = options
+    const { maxParallel: _most, errorPolicy = 'stop', ...rest } = options
     this.name = name
     // What a failed agent means for the others the graph decides itself: to its own code it is an error, wherever it runs.
     this.options = { ...rest, errorPolicy: 'stop' }
+    this.errorPolicy = errorPolicy
     this.#own = options
   }
 
   readonly run = async (ctx: Context, input: unknown): Promise<unknown> => {
     this.#insist()
-    const { maxParallel = Infinity, errorPolicy = 'stop' } = this.#own
+    const { errorPolicy } = this
+    const { maxParallel = Infinity } = this.#own
     const isStopped = stopWatch(ctx)
     const at = pathHere()
     const agents = this.#agents.map(({ name }) => (at === '' ? name : `${at}/${name}`))

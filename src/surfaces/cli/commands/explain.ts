@@ -1,6 +1,6 @@
 /** `nerve explain`. */
 import { loadDefinitions, type AnyDefinition } from '../../../host/api.ts'
-import { isGraph, mermaid, outlineOf, outlineText } from '../../../host/file-api.ts'
+import { mermaid, outlineOf, outlineText } from '../../../host/file-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { budgetText } from '../event-lines.ts'
 import { EXIT } from '../exit-code.ts'
@@ -37,8 +37,7 @@ function drawing(definition: AnyDefinition): string {
 }
 
 function explain(definition: AnyDefinition) {
-  const { kind, name } = definition
-  const options: AnyDefinition['options'] = isGraph(definition) ? definition.made().options : definition.options
+  const { kind, name, options } = definition
   const { description, input, output, params, budget, errorPolicy, durability } = options
   return {
     name,
@@ -48,7 +47,7 @@ function explain(definition: AnyDefinition) {
     ...(output === undefined ? {} : { output: { vendor: output['~standard'].vendor } }),
     ...(params === undefined ? {} : { params }),
     ...(budget === undefined ? {} : { budget }),
-    errorPolicy: errorPolicy ?? 'stop',
+    errorPolicy: definition.errorPolicy ?? errorPolicy ?? 'stop',
     durability: durability ?? 'process',
     ...(definition.outline === undefined ? {} : { outline: definition.outline() }),
   }
