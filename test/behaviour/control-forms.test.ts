@@ -1,7 +1,8 @@
 /** Control nodes as data: what is written reads back as the same, and what cannot be written is told. */
 import { describe, expect, it } from 'vitest'
 import { defineNode, workflow, type Schema } from 'nerve'
-import { Branch, CONTROL_FORMS, Gate, Loop, Map as MapNode, Subgraph, type ControlNode } from 'nerve/control'
+import { Branch, Gate, Loop, Map as MapNode, Subgraph, type ControlNode } from 'nerve/control'
+import { CONTROL_FORMS } from '../../src/define/control/forms.ts'
 import type { AnyDefinition, AnyRunnable } from '../../src/engine/definition.ts'
 import { isNode } from '../../src/engine/run-node.ts'
 import { sourceOf, type SpecReader, type SpecWriter } from '../../src/define/control/control.ts'

@@ -1,17 +1,4 @@
-/** Every control node, and every form of one as data. A new one is a file, and a line in each of the lists. */
-import { branchForm } from './branch.ts'
-import type { ControlForm } from './control.ts'
-import { forkForm } from './fork.ts'
-import { gateForm } from './gate.ts'
-import { loopForm } from './loop.ts'
-import { mapForm } from './map.ts'
-import { parallelForm } from './parallel.ts'
-import { raceForm } from './race.ts'
-import { reduceForm } from './reduce.ts'
-import { subgraphForm } from './subgraph.ts'
-import { switchForm } from './switch.ts'
-import { whileForm } from './while.ts'
-
+/** Every control node. A new one is a file, a line here, and a line in forms.ts. */
 export { Branch, type BranchOptions } from './branch.ts'
 export { Fork, type ForkNodeOptions, type Forked } from './fork.ts'
 export { Gate, type GateOptions } from './gate.ts'
@@ -25,17 +12,3 @@ export { Switch, type SwitchOptions } from './switch.ts'
 export { While, type WhileOptions } from './while.ts'
 export type { ControlFacts, ControlForm, ControlNode, LoopResult, LoopState } from './control.ts'
 export type { Settled } from './settled.ts'
-
-export const CONTROL_FORMS: readonly ControlForm[] = [
-  whileForm,
-  loopForm,
-  branchForm,
-  switchForm,
-  mapForm,
-  reduceForm,
-  parallelForm,
-  raceForm,
-  gateForm,
-  forkForm,
-  subgraphForm,
-]

@@ -1,5 +1,5 @@
 /** The text of a spec, YAML or JSON, as data that knows where in the text each part of it is. */
-import type { Document, LineCounter, Node, Pair, Scalar } from 'yaml'
+import type { Document, Node, Pair, Scalar } from 'yaml'
 import type { Key, ShapeProblem } from './json-schema.ts'
 
 const MAX_CHARACTERS = 1_000_000
