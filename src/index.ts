@@ -34,6 +34,7 @@ export type {
   RunningGraph,
   RunUsage,
   ScopeOptions,
+  StepAskOptions,
   StepCall,
   StepOptions,
   WaitOptions,

@@ -5,6 +5,7 @@ import type { Turn } from './delivery.ts'
 import type { Execution } from './execution.ts'
 import { checkUsage } from './policy.ts'
 import type { Inside, Place } from './scope.ts'
+import { askInside, withdrawAll } from './step-question.ts'
 
 const SPENDABLE = ['usd', 'tokens', 'calls'] as const
 
@@ -30,6 +31,9 @@ export class Call implements StepCall, Inside, Turn {
   ended = false
   /** True when the journal already says that it started. */
   announced = false
+  /** How many of its questions are open, and how many it has put. */
+  asking = 0
+  asked = 0
   readonly #start: CallStart
   #controller: AbortController | undefined
   #spent: { usd: number; tokens: number; calls: number; window: number } | undefined
@@ -86,11 +90,22 @@ export class Call implements StepCall, Inside, Turn {
     return (type, data) => bus.part({ live: true, run, path: this.path, type, data })
   }
 
+  get ask(): StepCall['ask'] {
+    return (prompt, options) => askInside(this, prompt, options)
+  }
+
   /** What the journal says while the attempt is in flight. */
   get startedEvent(): StepStarted {
     const { path, attempt, place } = this
     const after = place.after === undefined ? {} : { after: place.after }
     return { type: 'step-started', path, attempt, ...after, ...(this.#start.fallback ? { kind: 'fallback' } : {}) }
+  }
+
+  /** Says in the journal that it started, if that does not say so yet. */
+  announce(): void {
+    if (this.announced) return
+    this.announced = true
+    this.owner.append(this.startedEvent)
   }
 
   get stopped(): StopReason | undefined {
@@ -140,6 +155,7 @@ export class Call implements StepCall, Inside, Turn {
   /** Gives back what was set aside. Called once, when the outcome is in the journal's queue. */
   end(): void {
     this.ended = true
+    if (this.asking > 0) withdrawAll(this)
     this.owner.ledger.setAside(this.#aside, -1)
     this.#aside = NOTHING
   }

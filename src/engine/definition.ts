@@ -123,6 +123,24 @@ export interface StepCall {
   readonly reserve: (wanted: Usage) => void
   /** Sends a live part to watchers. Not durable. */
   readonly emit: (type: string, data?: unknown) => void
+  /**
+   * Asks a person while the function goes on. The question belongs to this attempt: it leaves the inbox when the attempt
+   * ends, and a later attempt asks again. The time until the answer is not spent.
+   */
+  readonly ask: <const Choice extends string = string, Answer = Choice>(
+    prompt: string,
+    options?: StepAskOptions<Choice, Answer>,
+  ) => Promise<Answer>
+}
+
+export interface StepAskOptions<Choice extends string = string, Answer = Choice> extends Omit<
+  AskOptions<Choice, Answer>,
+  'label'
+> {
+  /** What is asked for (default `ask`). */
+  readonly kind?: 'ask' | 'permission' | 'review'
+  /** Takes the question back: it was answered in another way. */
+  readonly signal?: AbortSignal
 }
 
 export interface Backoff {

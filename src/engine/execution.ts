@@ -100,7 +100,6 @@ export class Execution implements Source {
   #headDelayed = false
   #closed: NerveError | undefined
   #controller: AbortController | undefined
-  #activeMark = 0
 
   constructor(parts: EngineParts, options: ExecutionOptions) {
     this.clock = parts.clock
@@ -236,7 +235,6 @@ export class Execution implements Source {
   }
 
   begin(call: Call): void {
-    if (this.calls.size === 0) this.#activeMark = call.started
     this.calls.add(call)
     this.committer.arm(this)
     this.tree.worked(this)
@@ -249,9 +247,7 @@ export class Execution implements Source {
 
   /** Ends a call: the milliseconds the run has worked since it last said so. */
   end(call: Call, now = this.clock.now()): { readonly active?: number } {
-    const active = now - this.#activeMark
-    this.#activeMark = now
-    this.calls.delete(call)
+    const active = this.calls.end(call, now)
     call.end()
     this.tree.rested(this)
     return active > 0 ? { active } : NOT_ACTIVE
@@ -259,7 +255,7 @@ export class Execution implements Source {
 
   /** Milliseconds worked since the last event that said so. */
   get activeNow(): number {
-    return this.calls.size === 0 ? 0 : this.clock.now() - this.#activeMark
+    return this.calls.size === 0 ? 0 : this.calls.worked(this.clock.now())
   }
 
   /** Resolves after the next tick in which something happened in this run. */
@@ -333,7 +329,7 @@ export class Execution implements Source {
     if (starting.length === 0) return
     this.#starting = NONE
     // What began while the run ended is given up by whoever ended it; its journal is closed.
-    if (this.closed === undefined) for (const call of starting) if (!call.ended) this.append(call.startedEvent)
+    if (this.closed === undefined) for (const call of starting) if (!call.ended) call.announce()
   }
 
   #headIfChanged(): Append['head'] {

@@ -85,7 +85,13 @@ export class Tree {
   /** A function has started in this run. */
   worked(execution: Execution): void {
     this.idle = false
-    if (execution.calls.size === 1 && execution.ledger.limited) this.#watchTime(execution.clock)
+    const { calls, ledger, clock } = execution
+    if (ledger.limited && (calls.size === 1 || calls.asking > 0)) this.#watchTime(clock)
+  }
+
+  /** A function has begun to wait for a person, or goes on. */
+  asked({ ledger, clock }: Execution): void {
+    if (ledger.limited) this.#watchTime(clock)
   }
 
   rested(execution: Execution): void {
@@ -114,7 +120,7 @@ export class Tree {
   }
 
   #working(): Execution[] {
-    return [...this.executions.values()].filter((one) => one.calls.size > 0 && one.ledger.limited)
+    return [...this.executions.values()].filter((one) => one.calls.busy && one.ledger.limited)
   }
 
   /** Looks whether the tree has come to rest. */

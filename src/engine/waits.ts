@@ -10,6 +10,8 @@ import { throwIfStopped, type Place, type Scope } from './scope.ts'
 /** A wait that this process holds open for the author's code. */
 export interface OpenWait {
   readonly scope: Scope
+  /** The call whose function asks. */
+  readonly of?: object
   readonly question?: OpenAsk
   readonly signal?: { readonly name: string; readonly take: (seq: number, value: unknown) => void }
   /** Drops timers; the wait stays in the journal. */
@@ -71,7 +73,7 @@ function whenLive<Value>(execution: Execution, place: Place, open: () => Promise
   })
 }
 
-function newQuestion(execution: Execution, place: Place, asking: Asking): QuestionAsked {
+export function newQuestion(execution: Execution, place: Place, asking: Asking): QuestionAsked {
   const { options, kind, prompt, attempt } = asking
   const { choices, deadline, onDeadline, detail, schema } = options
   const asked: QuestionAsked = {
@@ -93,14 +95,16 @@ function newQuestion(execution: Execution, place: Place, asking: Asking): Questi
 }
 
 interface Opening {
+  /** For a question of a step's function: its call. The answer then comes when it is durable, not in turn. */
+  readonly of?: object
   readonly asked: QuestionAsked
   readonly schema: Schema | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-function openQuestion(execution: Execution, place: Place, opening: Opening): void {
-  const { asked, schema, resolve, reject } = opening
+export function openQuestion(execution: Execution, place: Place, opening: Opening): void {
+  const { of, asked, schema, resolve, reject } = opening
   const { path, id, deadline } = asked
   const end = (event: JournalEvent, then: () => void): Promise<void> => {
     return new Promise((done) => {
@@ -109,7 +113,7 @@ function openQuestion(execution: Execution, place: Place, opening: Opening): voi
         then()
         done()
       }
-      execution.append(event, ended, place)
+      execution.append(event, ended, of === undefined ? place : undefined)
       close()
     })
   }
@@ -134,6 +138,7 @@ function openQuestion(execution: Execution, place: Place, opening: Opening): voi
   }
   execution.waits.set(path, {
     scope: place.scope,
+    ...(of === undefined ? {} : { of }),
     question: {
       asked,
       schema,
@@ -292,7 +297,7 @@ function checkSignal(schema: Schema | undefined, name: string, value: unknown): 
     : parseWith(schema, value, { code: 'bad-input', what: `The signal '${name}'` })
 }
 
-function checkAsk(prompt: unknown, options: AskOptions<string, unknown>): void {
+export function checkAsk(prompt: unknown, options: AskOptions<string, unknown>): void {
   if (typeof prompt !== 'string' || prompt === '') throw new NerveError('bad-option', 'A question needs a text to ask.')
   const { choices } = options
   if (choices !== undefined && (choices.length === 0 || new Set(choices).size !== choices.length)) {

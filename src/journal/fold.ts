@@ -22,6 +22,7 @@ import type {
   Usage,
 } from './events.ts'
 import { isEnded } from './events.ts'
+import { stepOf } from './outcomes.ts'
 
 export interface InFlight {
   readonly attempt: number
@@ -126,8 +127,17 @@ export function statusOf(state: RunState): RunStatus {
   if (state.seq === 0) return 'queued'
   if (state.exhausted !== undefined) return 'exhausted'
   if (state.paused) return 'paused'
-  const busy = state.inFlight.size > 0 || state.children.size > 0 || state.cancelRequested
+  const busy = isWorking(state) || state.children.size > 0 || state.cancelRequested
   return !busy && state.waits.size > 0 ? 'waiting' : 'running'
+}
+
+/** A step whose function waits for a person is not at work. */
+function isWorking({ inFlight, questions, waits }: RunState): boolean {
+  if (inFlight.size === 0 || questions === 0) return inFlight.size > 0
+  const asking = new Set<string>()
+  for (const [path, wait] of waits) if (wait.kind === 'question') asking.add(stepOf(path))
+  for (const path of inFlight.keys()) if (!asking.has(path)) return true
+  return false
 }
 
 export function fold(state: RunState, seq: number, time: number, event: JournalEvent): void {
@@ -286,7 +296,7 @@ function foldWait(state: RunState, seq: number, time: number, event: WaitEvent):
     case 'question-asked':
       state.questions += 1
       // Asked about an attempt that was lost with its process: nothing runs there any more.
-      if (event.kind === 'recovery') state.inFlight.delete(event.path.slice(0, event.path.lastIndexOf('/#')))
+      if (event.kind === 'recovery') state.inFlight.delete(stepOf(event.path))
       return addWait(state, event.path, { kind: 'question', since: time, question: event })
     case 'wait-started': {
       const until = event.deadline === undefined ? {} : { until: event.deadline }

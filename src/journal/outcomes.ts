@@ -62,7 +62,18 @@ export function recoveryPath(path: string, attempt: number): string {
   return `${path}/#recovery-${attempt}`
 }
 
-/** True for places that a replay reaches only while their step has no outcome. */
+/** So does what its function asks: each attempt has its own questions. */
+export function questionPath(path: string, attempt: number, number: number): string {
+  return `${path}/#ask-${attempt}-${number}`
+}
+
+/** The step that a question is about, or is asked by; for all others the path itself. */
+export function stepOf(path: string): string {
+  const at = path.lastIndexOf('/#')
+  return at === -1 ? path : path.slice(0, at)
+}
+
+/** True for places that a replay reaches only while their step has no outcome, or never. */
 export function isBeside(path: string): boolean {
   return path.includes('/#')
 }

@@ -20,6 +20,7 @@ export function fakeCall(signal: AbortSignal = new AbortController().signal): Fa
     usage: nothing,
     reserve: nothing,
     emit: (type, data) => void parts.push([type, data]),
+    ask: () => Promise.reject(new Error('Nobody is here.')),
     parts,
   }
 }

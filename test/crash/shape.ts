@@ -81,13 +81,16 @@ export function answering(answers: Readonly<Record<string, unknown>>, rests = fa
   }
 }
 
-/** What lists show of a killed process's run may be one commit behind: then the question has its answer already. */
+/**
+ * What lists show of a killed process's run may be one commit behind: then the question has its answer already, or was one
+ * of a step that asks again.
+ */
 async function answerOnce(run: Handle, question: string, value: unknown): Promise<void> {
   try {
     await run.answer(question, value)
     witnessAck({ run: run.id, type: 'question-answered', id: question })
   } catch (error) {
-    if (!isNerveError(error, 'already-answered')) throw error
+    if (!isNerveError(error, 'already-answered') && !isNerveError(error, 'run-ended')) throw error
   }
 }
 

@@ -6,6 +6,8 @@ import { CONTROL_SHAPES } from './control-shapes.ts'
 import { STATE_SHAPES } from './state-shapes.ts'
 import { ENDED, answering, chain, isOver, until, work, type Shape } from './shape.ts'
 
+const CHOICES = { choices: ['yes', 'no'] } as const
+
 const leaf = workflow('leaf', async (ctx, input: number) => (await chain(ctx, 'leaf', 2)) + input)
 const sleeper = workflow('sleeper', async (ctx) => {
   await work(ctx, 'doze', 1)
@@ -91,6 +93,15 @@ const question = workflow('question', (ctx) =>
   ctx.all([
     async () => `${await ctx.ask('First?', { choices: ['one', 'two'] })}${await work(ctx, 'first', 1)}`,
     async () => `${await ctx.ask('Second?', { choices: ['three', 'four'] })}${await work(ctx, 'second', 2)}`,
+    () => chain(ctx, 'beside', 4),
+  ]),
+)
+
+/** Functions of steps that ask while they run, one of them twice; the question of a killed process is asked again. */
+const inquiring = workflow('inquiring', (ctx) =>
+  ctx.all([
+    () => ctx.step('first', async ({ ask }) => [await ask('One?', CHOICES), await ask('Two?', CHOICES)]),
+    async () => [await work(ctx, 'before', 1), await ctx.step('second', ({ ask }) => ask('Three?', CHOICES))],
     () => chain(ctx, 'beside', 4),
   ]),
 )
@@ -254,6 +265,11 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   child: { definitions: [child, leaf], expected: [103, 203, 1] },
   nested: { definitions: [nested, leaf], expected: [[13, 23, 33], 10] },
   question: { definitions: [question], expected: ['one1', 'three2', 10], outside: 'answers' },
+  inquiring: {
+    definitions: [inquiring],
+    expected: [['yes', 'yes'], [1, 'yes'], 10],
+    act: answering({ ask: 'yes' }),
+  },
   interview: {
     definitions: [interview],
     expected: ['one', 'one', 'one'],

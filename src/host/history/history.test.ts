@@ -19,7 +19,7 @@ import { historyFile, type HistoryEntry } from './history.ts'
 import { nodeHistory, readHistory } from './history-reader.ts'
 import { HistoryWriter } from './history-writer.ts'
 import { beginRecording } from './recorder.ts'
-import { createRedactor } from './redact.ts'
+import { createRedactor } from '../../base/redact.ts'
 
 function place(): { readonly dir: string; readonly file: string } {
   const dir = mkdtempSync(join(tmpdir(), 'nerve-history-'))
@@ -166,6 +166,7 @@ describe('a recording', () => {
     usage: () => undefined,
     reserve: () => undefined,
     emit,
+    ask: () => Promise.reject(new Error('Nobody is here.')),
   })
 
   it('has a line for the beginning and one for the end, with the step', () => {

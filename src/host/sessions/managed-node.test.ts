@@ -17,6 +17,7 @@ const call: StepCall = {
   usage: () => undefined,
   reserve: () => undefined,
   emit: () => undefined,
+  ask: () => Promise.reject(new Error('Nobody is here.')),
 }
 
 type Execute = (input: string, call: StepCall) => Promise<string> | string

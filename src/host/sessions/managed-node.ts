@@ -281,3 +281,4 @@ function interrupted(id: string, how: string): NerveError {
 function late(id: string, what: string, ms: number): NerveError {
   return new NerveError('timeout', `Node '${id}' did not ${what} within ${showDuration(ms)}.`, { data: { node: id } })
 }
+    ask: (prompt, options) => call.ask(prompt, options),
