@@ -5,7 +5,7 @@ import type { Turn } from './delivery.ts'
 import type { Execution } from './execution.ts'
 import { checkUsage } from './policy.ts'
 import type { Inside, Place } from './scope.ts'
-import { askInside, withdrawAll } from './step-question.ts'
+import { askInside, hasEnded, withdrawAll } from './step-question.ts'
 
 const SPENDABLE = ['usd', 'tokens', 'calls'] as const
 
@@ -88,6 +88,20 @@ export class Call implements StepCall, Inside, Turn {
   get emit(): (type: string, data?: unknown) => void {
     const { bus, run } = this.owner
     return (type, data) => bus.part({ live: true, run, path: this.path, type, data })
+  }
+
+  get kept(): unknown {
+    return this.owner.state.kept.get(this.path)
+  }
+
+  get keep(): (value: unknown) => Promise<void> {
+    return async (value) => {
+      this.throwIfStopped()
+      if (this.ended) throw hasEnded(this.path)
+      this.announce()
+      const { path, attempt } = this
+      await this.owner.commit({ type: 'step-kept', path, attempt, ...(value === undefined ? {} : { value }) })
+    }
   }
 
   get ask(): StepCall['ask'] {

@@ -124,6 +124,13 @@ export interface StepCall {
   /** Sends a live part to watchers. Not durable. */
   readonly emit: (type: string, data?: unknown) => void
   /**
+   * Keeps a value for whoever goes on with this step: the next attempt, or this one after a crash. It is durable when the
+   * promise resolves; a later one takes its place. It is forgotten when the step has its outcome.
+   */
+  readonly keep: (value: unknown) => Promise<void>
+  /** What was kept last in this step. */
+  readonly kept: unknown
+  /**
    * Asks a person while the function goes on. The question belongs to this attempt: it leaves the inbox when the attempt
    * ends, and a later attempt asks again. The time until the answer is not spent.
    */

@@ -17,7 +17,7 @@ export async function askInside<Choice extends string, Answer>(
   checkAsk(prompt, options)
   const stop = signal === undefined ? call.signal : AbortSignal.any([call.signal, signal])
   stop.throwIfAborted()
-  if (call.ended || owner.closed !== undefined) throw nobodyWaits(call)
+  if (call.ended || owner.closed !== undefined) throw hasEnded(call.path)
   // A reader of the journal sees who asks before what is asked.
   call.announce()
   call.asked += 1
@@ -43,11 +43,11 @@ export async function askInside<Choice extends string, Answer>(
 /** The attempt has its outcome: what it still asks leaves the inbox with it. */
 export function withdrawAll(call: Call): void {
   if (call.owner.closed !== undefined) return
-  for (const wait of [...call.owner.waits.values()]) if (wait.of === call) wait.withdraw(nobodyWaits(call))
+  for (const wait of [...call.owner.waits.values()]) if (wait.of === call) wait.withdraw(hasEnded(call.path))
 }
 
-function nobodyWaits({ path }: Call): NerveError {
-  return new NerveError('interrupted', `Step '${path}' has ended: nobody waits for an answer.`)
+export function hasEnded(path: string): NerveError {
+  return new NerveError('interrupted', `Step '${path}' has ended: nobody waits for what it still does.`)
 }
 
 /** While everything that runs waits for people, no time is spent. */

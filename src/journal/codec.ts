@@ -24,6 +24,7 @@ const VALUE_FIELD: Partial<Record<EventType, string>> = {
   'run-created': 'input',
   'step-completed': 'output',
   'step-skipped': 'value',
+  'step-kept': 'value',
   'value-recorded': 'value',
   'question-asked': 'detail',
   'question-answered': 'value',

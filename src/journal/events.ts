@@ -127,6 +127,12 @@ export interface StepStopped extends Placed {
   /** `fallback`: it was the step's fallback that was stopped. */
   readonly kind?: 'fallback'
 }
+/** The function of a step kept something for whoever goes on with it. */
+export interface StepKept extends Placed {
+  readonly type: 'step-kept'
+  readonly attempt: number
+  readonly value?: unknown
+}
 export interface ValueRecorded extends Placed {
   readonly type: 'value-recorded'
   readonly value?: unknown
@@ -289,6 +295,7 @@ export type JournalEvent =
   | StepFailed
   | StepSkipped
   | StepStopped
+  | StepKept
   | ValueRecorded
   | TimerSet
   | TimerFired

@@ -103,6 +103,16 @@ const MEANING: { readonly [Type in EventType]: () => void } = {
   },
   'step-skipped': () =>
     expect(after({ type: 'step-skipped', path: 'a', error: ERROR, value: 1 })).toMatchObject({ failures: 0, steps: 0 }),
+  'step-kept': () => {
+    const kept = { type: 'step-kept', path: 'a', attempt: 1, value: 'session 7' } as const
+    const failed = { type: 'step-failed', path: 'a', ...DONE, error: ERROR } as const
+    expect(after(kept, { ...kept, value: 'session 8' }).kept.get('a')).toBe('session 8')
+    expect(after(kept, { ...failed, final: false }).kept.size).toBe(1)
+    expect(after(kept, { type: 'run-recovered', owner: 'h', epoch: 2 }).kept.size).toBe(1)
+    expect(after(kept, { ...failed, final: true }).kept.size).toBe(0)
+    expect(after(kept, { type: 'step-skipped', path: 'a', error: ERROR }).kept.size).toBe(0)
+    expect(after(kept, { type: 'step-completed', path: 'a', ...DONE }).kept.size).toBe(0)
+  },
   'step-stopped': () => {
     const state = after({
       type: 'step-stopped',

@@ -61,6 +61,8 @@ export interface RunState {
   depth: number
   forkedFrom: RunCreated['forkedFrom']
   inFlight: Map<string, InFlight>
+  /** What functions of steps that have no outcome yet have kept, by path. */
+  kept: Map<string, unknown>
   waits: Map<string, Wait>
   children: Map<string, string>
   signals: PendingSignal[]
@@ -98,6 +100,7 @@ export function emptyState(run: string): RunState {
     depth: 0,
     forkedFrom: undefined,
     inFlight: new Map(),
+    kept: new Map(),
     waits: new Map(),
     children: new Map(),
     signals: [],
@@ -147,6 +150,7 @@ export function fold(state: RunState, seq: number, time: number, event: JournalE
     case 'step-completed':
       if (event.kind === 'item') return
       state.steps += 1
+      if (state.kept.size > 0) state.kept.delete(event.path)
       return endAttempt(state, event.path, event)
     case 'step-started':
       return startAttempt(state, event.path, {
@@ -158,6 +162,9 @@ export function fold(state: RunState, seq: number, time: number, event: JournalE
     case 'step-skipped':
     case 'step-stopped':
       return foldTrouble(state, time, event)
+    case 'step-kept':
+      state.kept.set(event.path, event.value)
+      return
     case 'run-created':
       return foldCreated(state, time, event)
     case 'run-recovered':
@@ -193,10 +200,11 @@ export function fold(state: RunState, seq: number, time: number, event: JournalE
 type Trouble = Extract<JournalEvent, { type: 'step-failed' | 'step-skipped' | 'step-stopped' }>
 
 function foldTrouble(state: RunState, time: number, event: Trouble): void {
-  if (event.type === 'step-skipped') return
+  if (event.type === 'step-skipped') return void state.kept.delete(event.path)
   endAttempt(state, event.path, event)
   if (event.type === 'step-failed') {
     if (event.final) {
+      state.kept.delete(event.path)
       if (event.handled !== undefined) return
       state.failures += 1
       state.headVersion += 1
@@ -231,6 +239,7 @@ function foldEnd(state: RunState, time: number, event: End): void {
   state.ended = time
   state.headVersion += 1
   state.inFlight.clear()
+  state.kept.clear()
   state.waits.clear()
   state.children.clear()
   state.questions = 0
@@ -278,6 +287,7 @@ type WaitEvent = Exclude<
       type:
         | 'step-completed'
         | 'step-started'
+        | 'step-kept'
         | 'scope-opened'
         | 'race-decided'
         | 'value-recorded'

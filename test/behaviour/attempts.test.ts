@@ -1,6 +1,7 @@
 /** An attempt count of 3 makes 3 attempts, for every kind of call. */
 import { describe, expect, it } from 'vitest'
 import { NerveError, workflow, type StepCall, type StepOptions } from 'nerve'
+import { MemoryStore } from 'nerve/testing'
 import { gate, openStage, rejection, timePasses, until } from './stage.ts'
 
 type Kind = (calls: number[], never: Promise<never>) => (call: StepCall) => Promise<string> | string
@@ -180,5 +181,69 @@ describe('three attempts', () => {
     expect(await timePasses(clock, run.result())).toBe('second')
     const events = (await host.journal(run.id)).map(({ event }) => event)
     expect(events.find((event) => event.type === 'step-failed')).toMatchObject({ error: { code: 'timeout' } })
+  })
+})
+
+describe('what a step keeps', () => {
+  it('is there for the next attempt, the last one counts, and other steps do not see it', async () => {
+    const { host, clock } = await openStage()
+    const seen: unknown[] = []
+    const run = await host.start(
+      workflow('keeps', async (ctx) => {
+        await ctx.step(
+          'work',
+          async (call) => {
+            seen.push(call.kept)
+            await call.keep({ tries: call.attempt })
+            await call.keep({ tries: call.attempt, more: 'x'.repeat(10_000) })
+            seen.push((call.kept as { tries: number }).tries)
+            if (call.attempt < 3) throw new Error('not yet')
+          },
+          { attempts: 3, backoff: '1s' },
+        )
+        await ctx.step('other', ({ kept }) => void seen.push(kept))
+      }),
+    )
+    await timePasses(clock, run.result())
+    const value = (tries: number) => ({ tries, more: 'x'.repeat(10_000) })
+    expect(seen).toEqual([undefined, 1, value(1), 2, value(2), 3, undefined])
+    expect((await host.replay(run.id)).same).toBe(true)
+  })
+
+  it('survives the process that kept it', async () => {
+    const store = new MemoryStore()
+    const hangs = workflow('hangs', (ctx) =>
+      ctx.step(
+        'work',
+        async ({ kept, keep, resumed }) => {
+          if (resumed) return kept
+          await keep('session 7')
+          return new Promise(() => undefined)
+        },
+        { effect: 'resumable' },
+      ),
+    )
+    const before = await openStage({ store, definitions: [hangs] })
+    const run = await before.host.start(hangs)
+    await until(async () => (await before.host.journal(run.id)).some(({ event }) => event.type === 'step-kept'))
+    await before.host.close()
+    const { host } = await openStage({ store, definitions: [hangs] })
+    await host.recover()
+    expect(await host.handle(run.id).then((handle) => handle.result())).toBe('session 7')
+  })
+
+  it('cannot be what cannot be stored, or come after its end', async () => {
+    const { host } = await openStage()
+    let late: ((value: unknown) => Promise<void>) | undefined
+    const run = await host.start(
+      workflow('wrong', (ctx) =>
+        ctx.step('work', async ({ keep }) => {
+          late = keep
+          return (await rejection(keep(() => undefined))).code
+        }),
+      ),
+    )
+    expect(await run.result()).toBe('bad-value')
+    expect(await rejection(late?.(1) ?? Promise.resolve())).toMatchObject({ code: 'interrupted' })
   })
 })

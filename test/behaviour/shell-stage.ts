@@ -20,6 +20,8 @@ export function fakeCall(signal: AbortSignal = new AbortController().signal): Fa
     usage: nothing,
     reserve: nothing,
     emit: (type, data) => void parts.push([type, data]),
+    keep: () => Promise.resolve(),
+    kept: undefined,
     ask: () => Promise.reject(new Error('Nobody is here.')),
     parts,
   }

@@ -88,6 +88,22 @@ export const talk = workflow('golden-talk', async (ctx) => {
   return { first, second, gate, late, tooLate, signal, noSignal, messages: await ctx.messages() }
 })
 
+export const careful = workflow('golden-careful', (ctx) =>
+  ctx.step(
+    'work',
+    async ({ attempt, keep, kept, ask }) => {
+      ran.push('work')
+      if (attempt === 1) {
+        await keep({ session: 7 })
+        throw new Error('not yet')
+      }
+      void ask('Never mind?').catch(() => undefined)
+      return { kept, may: await ask('May I?', { kind: 'permission', choices: ['yes', 'no'] }) }
+    },
+    { attempts: 2, backoff: '1m' },
+  ),
+)
+
 export const spender = workflow('golden-spender', { budget: { tokens: 100 } }, async (ctx) => {
   for (let i = 0; i < 3; i += 1) {
     await ctx.step(
@@ -156,6 +172,7 @@ export const definitions = [
   parallel,
   trouble,
   talk,
+  careful,
   spender,
   family,
   middle,

@@ -13,6 +13,7 @@ const text = (file: string): string => readFileSync(new URL(file, FOLDER), 'utf8
 
 /** How each journal ends. */
 const ENDS: Readonly<Record<string, RunStatus>> = {
+  'careful.jsonl': 'completed',
   'edited.jsonl': 'completed',
   'failing.jsonl': 'failed',
   'family.jsonl': 'completed',
@@ -37,6 +38,7 @@ const TYPES: { readonly [Type in EventType]: true } = {
   'step-failed': true,
   'step-skipped': true,
   'step-stopped': true,
+  'step-kept': true,
   'value-recorded': true,
   'timer-set': true,
   'timer-fired': true,

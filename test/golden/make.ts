@@ -53,6 +53,14 @@ const SCENES: Readonly<Record<string, Scene>> = {
     clock.advance(HOUR)
     return ended(host, run)
   },
+  careful: async ({ host, clock }) => {
+    const run = await host.start(golden.careful)
+    await quiet()
+    clock.advance(HOUR)
+    await quiet()
+    await answer(host, 'May I?', 'yes')
+    return ended(host, run)
+  },
   spender: async ({ host }) => {
     const run = await host.start(golden.spender)
     await run.result().catch(() => undefined)

@@ -131,6 +131,7 @@ const SHAPES: Shapes = {
     until: fc.nat(),
     error,
   },
+  'step-kept': { path, attempt: fc.nat(), value: kept },
   'value-recorded': { path, value: kept },
   'timer-set': { path, until: fc.nat() },
   'timer-fired': { path },

@@ -166,6 +166,8 @@ describe('a recording', () => {
     usage: () => undefined,
     reserve: () => undefined,
     emit,
+    keep: () => Promise.resolve(),
+    kept: undefined,
     ask: () => Promise.reject(new Error('Nobody is here.')),
   })
 

@@ -17,6 +17,8 @@ const call: StepCall = {
   usage: () => undefined,
   reserve: () => undefined,
   emit: () => undefined,
+  keep: () => Promise.resolve(),
+  kept: undefined,
   ask: () => Promise.reject(new Error('Nobody is here.')),
 }
 

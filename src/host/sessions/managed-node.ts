@@ -282,3 +282,8 @@ function late(id: string, what: string, ms: number): NerveError {
   return new NerveError('timeout', `Node '${id}' did not ${what} within ${showDuration(ms)}.`, { data: { node: id } })
 }
     ask: (prompt, options) => call.ask(prompt, options),
+    keep: (value) => call.keep(value),
+    get kept() {
+      return call.kept
+    },
+    ask: (prompt, options) => call.ask(prompt, options),

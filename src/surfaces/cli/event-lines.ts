@@ -40,6 +40,7 @@ function detailOf(event: RunEvent): string {
     case 'step-skipped':
     case 'step-stopped':
       return stepDetail(event)
+    case 'step-kept':
     case 'value-recorded':
       return brief(event.value)
     case 'question-asked':
