@@ -263,17 +263,20 @@ function openTimer(execution: Execution, place: Place, at: number): Promise<void
   })
 }
 
-/** The answer as the question takes it: a choice by its label or number, or a free answer that fits the schema. */
+/**
+ * The answer as the question takes it: a choice by its label or number, or a free answer that fits the schema. With both,
+ * an object is a free answer.
+ */
 export function checkAnswer(question: OpenAsk, value: unknown): unknown {
   const { asked, schema } = question
-  if (asked.choices !== undefined && !(asked.kind === 'recovery' && isSkip(value))) return pickChoice(asked, value)
+  const free =
+    typeof value === 'object' &&
+    value !== null &&
+    (schema !== undefined || (asked.kind === 'recovery' && 'skip' in value))
+  if (asked.choices !== undefined && !free) return pickChoice(asked, value)
   return schema === undefined
     ? value
     : parseWith(schema, value, { code: 'answer-rejected', what: `The answer to '${asked.prompt}'` })
-}
-
-function isSkip(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'skip' in value
 }
 
 function pickChoice(asked: QuestionAsked, value: unknown): string {

@@ -72,6 +72,32 @@ describe('a question', () => {
     expect(answered).toHaveLength(1)
   })
 
+  it('with choices and a schema takes a choice, or an object that fits', async () => {
+    const reason: Schema<{ deny: string }> = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: (value) =>
+          typeof (value as { deny?: unknown }).deny === 'string'
+            ? { value: value as { deny: string } }
+            : { issues: [{ message: 'must be text', path: ['deny'] }] },
+      },
+    }
+    const both = workflow('both', (ctx) => ctx.ask('May I?', { choices: ['allow', 'deny'], schema: reason }))
+    for (const [given, taken] of [
+      ['2', 'deny'],
+      [{ deny: 'no' }, { deny: 'no' }],
+    ] as const) {
+      const stage = await openStage()
+      const run = await stage.host.start(both)
+      const id = await questionId(stage, 'May I?')
+      for (const wrong of [{ deny: 1 }, 'perhaps', null])
+        expect(await rejection(run.answer(id, wrong))).toMatchObject({ code: 'answer-rejected' })
+      await run.answer(id, given)
+      expect(await run.result()).toEqual(taken)
+    }
+  })
+
   it('checks a free answer with its schema and gives back what the schema made of it', async () => {
     const stage = await openStage()
     const asking = workflow('asking', (ctx) => ctx.ask('How much?', { schema: positive }))
