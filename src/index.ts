@@ -34,6 +34,7 @@ export type {
   RunningGraph,
   RunUsage,
   ScopeOptions,
+  ParkOptions,
   StepAskOptions,
   StepCall,
   StepOptions,

@@ -3,13 +3,15 @@ import { milliseconds } from '../base/duration.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
 import type { StepCompleted, StepFailed, StepStopped, Usage } from '../journal/events.ts'
+import { questionPath } from '../journal/outcomes.ts'
 import { Call, type CallStart } from './call.ts'
 import type { StepCall, StepOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { ONE_STEP } from './ledger.ts'
+import { Parked } from './parked.ts'
 import { backoffDelay, isHopeless, parkUntil } from './policy.ts'
 import { errorPolicyIn, here, throwIfStopped, type Place } from './scope.ts'
-import { after, rejectWith } from './waits.ts'
+import { after, askAt, rejectWith, type Asking } from './waits.ts'
 
 /** A first attempt that reserves nothing but itself. */
 const USUAL: CallStart = { number: 1, aside: ONE_STEP, resumed: false, fallback: false }
@@ -171,6 +173,7 @@ export async function afterFailure<Output>(one: StepRun<Output>, call: Call, thr
     default:
   }
   const now = execution.clock.now()
+  if (thrown instanceof Parked && call.stopped === undefined) return park(one, call, thrown)
   const until = call.stopped === undefined ? parkUntil(thrown, now) : undefined
   if (until !== undefined) {
     recordStop(one, call, { reason: 'quota', until, error: errorData(thrown) })
@@ -183,6 +186,21 @@ export async function afterFailure<Output>(one: StepRun<Output>, call: Call, thr
   warn(execution)
   await pauseUntil(one, retryAt)
   return attempt(one, call.attempt + 1)
+}
+
+/** Ends the call with a question, in one commit. */
+function park<Output>(one: StepRun<Output>, call: Call, { prompt, options }: Parked): Promise<Output> {
+  const { kind = 'ask', free = false, ...rest } = options
+  const { place, execution } = one
+  const path = questionPath(place.path, call.attempt, execution.state.seq + 1)
+  recordStop(one, call, { reason: 'question', question: path })
+  return whenAnswered(one, call.attempt, { path, prompt, kind, free, options: rest, attempt: call.attempt })
+}
+
+/** Goes on with an attempt when the question that it ended with has its answer. */
+export async function whenAnswered<Output>(one: StepRun<Output>, number: number, asking: Asking): Promise<Output> {
+  await askAt(one.execution, one.place, asking)
+  return attempt(one, number, true)
 }
 
 /** Waits for a time that is already in the journal (a retry, a quota), without a timer event of its own. */
@@ -264,7 +282,11 @@ export async function settleFailure<Output>(one: StepRun<Output>, error: ErrorDa
     await execution.commit({ type: 'step-skipped', path, ...after(place), error, ...value }, place)
     return way.skip
   }
-  if (way !== 'fail') return attempt(asFallback(one, way.fallback, last + 1), last + 1)
+  if (way !== 'fail')
+    return attempt(
+      asFallback(one, (call) => way.fallback(call, errorFrom(error)), last + 1),
+      last + 1,
+    )
   const policy = errorPolicyIn(place.scope) ?? execution.state.errorPolicy
   if (policy === 'continue' && options.onError !== 'fail') return undefined as Output
   const thrown = errorFrom(error)
@@ -281,13 +303,14 @@ function asFallback<Output>(one: StepRun<Output>, run: StepRun<Output>['run'], n
 /** The step as its fallback, for what is recorded of one. */
 export function fallbackOf<Output>(one: StepRun<Output>, number: number): StepRun<Output> {
   const { onError } = one.options
-  return typeof onError === 'object' && 'fallback' in onError ? asFallback(one, onError.fallback, number) : one
+  if (typeof onError !== 'object' || !('fallback' in onError)) return one
+  return asFallback(one, (call) => onError.fallback(call), number)
 }
 
 function recordStop<Output>(
   one: StepRun<Output>,
   call: Call,
-  why: Pick<StepStopped, 'reason' | 'until' | 'error'>,
+  why: Pick<StepStopped, 'reason' | 'until' | 'error' | 'question'>,
 ): void {
   const { execution, place } = one
   const end = execution.end(call)

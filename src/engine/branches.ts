@@ -62,10 +62,11 @@ export async function race<Output>(
   }
   if (recorded === undefined)
     execution.append({ type: 'scope-opened', path: place.path, kind: 'race', size: branches.length, ...after(place) })
-  const scopes = branches.map((_, index) => branchPlace(execution, place, index))
+  const scopes = branches.map((_, index) => racePlace(execution, place, index))
   const runs = branches.map((branch, index) => handled(startBranch(scopes[index] as Place, branch)))
   const winner = await (options.until === 'success' ? firstSuccess(runs) : firstSettled(runs))
   stopOthers(execution, scopes, winner)
+  ;(scopes[winner] as Place).scope.raced = false
   // Before the commit, which in a replay waits until everything recorded is reached or sealed.
   execution.seal(place.path)
   if (execution.root.scope.stopped === undefined)
@@ -162,7 +163,10 @@ async function together<Output>(execution: Execution, place: Place, started: Sta
   throw failed.reason
 }
 
-/** One item of a map: its result is an outcome of its own, so a finished item never runs again. */
+/**
+ * One item of a map: its result is an outcome of its own, so a finished item never runs again. One that keeps state in
+ * memory has none: a replay runs it over its recorded steps, which builds that state.
+ */
 async function item<Output>(execution: Execution, scope: Place, path: string, run: Branch<Output>): Promise<Output> {
   const recorded = execution.take(path, 'step', false)
   if (recorded?.type === 'step-completed') {
@@ -175,6 +179,7 @@ async function item<Output>(execution: Execution, scope: Place, path: string, ru
   if (scope.scope.stopped !== undefined) throw scope.scope.stopped
   const started = execution.clock.now()
   const output = await startBranch(scope, run)
+  if (scope.scope.keeps) return output
   // An item that failed or was stopped has no outcome; one that a replay gets to the end of should have.
   execution.take(path, 'step')
   await execution.commit({ type: 'step-completed', path, kind: 'item', attempt: 1, started, output })
@@ -194,6 +199,12 @@ function startBranch<Output>(place: Place, branch: Branch<Output>): Promise<Outp
 function branchPlace(execution: Execution, place: Place, name: string | number): Place {
   const { drains } = place.scope
   return openScope(`${place.path}/${name}/`, { owner: execution, drains, parent: place.scope })
+}
+
+function racePlace(execution: Execution, place: Place, index: number): Place {
+  const made = branchPlace(execution, place, index)
+  made.scope.raced = true
+  return made
 }
 
 function announce(execution: Execution, place: Place, kind: ScopeKind, size: number): void {

@@ -3,6 +3,7 @@ import type { StepStarted, Usage } from '../journal/events.ts'
 import type { StepCall } from './definition.ts'
 import type { Turn } from './delivery.ts'
 import type { Execution } from './execution.ts'
+import { Parked } from './parked.ts'
 import { checkUsage } from './policy.ts'
 import type { Inside, Place } from './scope.ts'
 import { askInside, hasEnded, withdrawAll } from './step-question.ts'
@@ -104,6 +105,16 @@ export class Call implements StepCall, Inside, Turn {
     }
   }
 
+  get answer(): unknown {
+    return this.owner.state.answered.get(this.path)
+  }
+
+  get park(): StepCall['park'] {
+    return (prompt, options) => {
+      throw new Parked(prompt, options)
+    }
+  }
+
   get ask(): StepCall['ask'] {
     return (prompt, options) => askInside(this, prompt, options)
   }
@@ -184,6 +195,9 @@ export class Call implements StepCall, Inside, Turn {
   }
 
   #reserve(wanted: Usage): void {
+    // What is set aside for an attempt that has ended would never be given back.
+    this.throwIfStopped()
+    if (this.ended) throw hasEnded(this.path)
     checkUsage(wanted, `Step '${this.path}': reserve`)
     const spent = this.#spent ?? { usd: 0, tokens: 0, calls: 0 }
     const target = {

@@ -1,7 +1,8 @@
 /** Child runs: runs of their own, linked to their parent, inside its budget and its cancel. */
 import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
 import type { ChildEnded } from '../journal/events.ts'
-import { statusOf, type RunState } from '../journal/fold.ts'
+import { statusOf } from '../journal/fold.ts'
+import type { RunState } from '../journal/run-state.ts'
 import { usageOf } from '../journal/head.ts'
 import type { AnyDefinition, ChildOptions } from './definition.ts'
 import type { Execution } from './execution.ts'

@@ -50,6 +50,8 @@ export interface Node<Input = unknown, Output = unknown> {
   readonly persistent: boolean
   /** How its steps are run, unless the step says otherwise. */
   readonly policy?: Policy<Output>
+  /** What it checks its input with, when it can say so. */
+  readonly input?: Schema<Input>
   execute(input: Input, call: StepCall): Promise<Output> | Output
   start?(): Promise<void> | void
   stop?(): Promise<void> | void
@@ -131,6 +133,13 @@ export interface StepCall {
   /** What was kept last in this step. */
   readonly kept: unknown
   /**
+   * Ends this call and asks a person: let what it throws through. Nothing is held until the answer comes, for weeks if it must
+   * be; then the function is called again, in the same attempt, with `resumed` and the answer.
+   */
+  readonly park: (prompt: string, options?: ParkOptions) => never
+  /** The last answer that this step got. It is forgotten when the step has its outcome. */
+  readonly answer: unknown
+  /**
    * Asks a person while the function goes on. The question belongs to this attempt: it leaves the inbox when the attempt
    * ends, and a later attempt asks again. The time until the answer is not spent.
    */
@@ -150,6 +159,12 @@ export interface StepAskOptions<Choice extends string = string, Answer = Choice>
   readonly signal?: AbortSignal
 }
 
+export interface ParkOptions extends Omit<StepAskOptions, 'signal' | 'schema' | 'onDeadline'> {
+  /** Objects are taken as answers too; the function looks at them. */
+  readonly free?: boolean
+  readonly onDeadline?: Exclude<OnDeadline, 'fail'>
+}
+
 export interface Backoff {
   /** The wait after the first failure (default 1s). */
   readonly initial?: Duration
@@ -165,7 +180,10 @@ export interface Backoff {
 export type OnError<Output> =
   | 'fail'
   | { readonly skip: Output }
-  | { readonly fallback: (call: StepCall) => Promise<Output> | Output }
+  | {
+      /** Gets what the last attempt threw; after a crash in the fallback itself it is not told again. */
+      readonly fallback: (call: StepCall, error?: unknown) => Promise<Output> | Output
+    }
 
 export interface StepOptions<Output = unknown> {
   /** How often it is tried in all (default 1). */

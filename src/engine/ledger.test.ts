@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Budget } from '../journal/events.ts'
-import { emptyState, type RunState } from '../journal/fold.ts'
+import { emptyState, type RunState } from '../journal/run-state.ts'
 import { Ledger } from './ledger.ts'
 
 function run(name: string, budget?: Budget, spent: Partial<RunState['usage']> = {}): RunState {

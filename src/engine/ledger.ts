@@ -5,7 +5,7 @@
  * Invariant: spent + set aside never exceeds a limit through a reservation that was granted.
  */
 import type { Budget, Dimension, Usage } from '../journal/events.ts'
-import type { RunState } from '../journal/fold.ts'
+import type { RunState } from '../journal/run-state.ts'
 
 const DIMENSIONS: readonly Dimension[] = ['usd', 'tokens', 'calls', 'steps', 'seconds']
 

@@ -9,7 +9,7 @@ import { nodeScope, race } from './branches.ts'
 import type { AnyDefinition, AnyNode, AnyRunnable, Context, Names, Policy, RunOptions, StepCall } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { backoffDelay, checkStepOptions, isHopeless } from './policy.ts'
-import { here, isLabel, isStopped, type Scope } from './scope.ts'
+import { here, isLabel, isStopped, isWithin, type Scope } from './scope.ts'
 import { step } from './step.ts'
 import { after, sleep } from './waits.ts'
 
@@ -123,6 +123,34 @@ export function stopWatch(ctx: Context): () => boolean {
 /** The path of the part of the run that asks: of the definition or the branch that its code is in; '' for the run. */
 export function pathHere(): string {
   return (scopeHere()?.prefix ?? '').slice(0, -1)
+}
+
+/** A part of a run in which something keeps state in memory. */
+export interface StatePart {
+  /** The same object for all parts of one run. */
+  readonly run: object
+  /** True when a replay that comes to `other` has been through this part: it may be left out when it lost a race. */
+  precedes(other: StatePart): boolean
+  readonly scope: object
+}
+
+/**
+ * Says that what runs here keeps state in memory that a replay has to build again: items of maps around it are then run
+ * again, over their recorded steps.
+ */
+export function keepState(ctx: Context): StatePart {
+  const run = executionOf(ctx)
+  const scope = scopeHere() ?? run.root.scope
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) at.keeps = true
+  return {
+    run,
+    scope,
+    precedes(other) {
+      for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
+        if (at.raced && !isWithin(other.scope as Scope, at)) return false
+      return true
+    },
+  }
 }
 
 function scopeHere(): Scope | undefined {
@@ -262,5 +290,6 @@ async function instead(
 ): Promise<unknown> {
   if (onError === 'fail') throw error
   if ('skip' in onError) return onError.skip
-  return step(execution, `${label}~fallback`, onError.fallback)
+  const { fallback } = onError
+  return step(execution, `${label}~fallback`, (call) => fallback(call, error))
 }

@@ -51,6 +51,10 @@ export interface Scope {
   stopped: unknown
   /** What a failed step means here, when the definition that runs in it says so. */
   errorPolicy: ErrorPolicy | undefined
+  /** True when something in it keeps state in memory that a replay has to build again. */
+  keeps: boolean
+  /** True for a branch of a race that has not won: a replay may leave it out. */
+  raced: boolean
 }
 
 /** Where a durable call is: its path, and what later calls in the same flow come after. */
@@ -99,6 +103,8 @@ export function openScope(prefix: string, { owner, drains, parent }: ScopePlace)
     causeDrain: -1,
     stopped: undefined,
     errorPolicy: undefined,
+    keeps: false,
+    raced: false,
   }
   const root: Place = {
     owner,

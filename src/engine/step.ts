@@ -16,6 +16,7 @@ import {
   record,
   settleFailure,
   startCall,
+  whenAnswered,
   type StepRun,
 } from './attempts.ts'
 import type { StepCall, StepOptions } from './definition.ts'
@@ -119,12 +120,11 @@ function replayed<Output>(one: StepRun<Output>, recorded: PlacedEvent): Promise<
         .then(() =>
           settleFailure(recorded.handled === undefined ? unhandled(one) : one, recorded.error, recorded.attempt),
         )
-    case 'step-stopped':
-      return later(
-        recorded.kind === 'fallback' ? fallbackOf(one, recorded.attempt) : one,
-        recorded.attempt,
-        recorded.until,
-      )
+    case 'step-stopped': {
+      const { attempt: number, until, question, kind } = recorded
+      const stopped = kind === 'fallback' ? fallbackOf(one, number) : one
+      return question === undefined ? later(stopped, number, until) : parked(stopped, number, question)
+    }
     default:
       return recovered(one, recorded)
   }
@@ -141,6 +141,11 @@ async function recovered<Output>(one: StepRun<Output>, recorded: PlacedEvent): P
       execution.append({ type: 'step-stopped', path: place.path, attempt: lost.attempt, reason: 'scope' })
     throw thrown
   }
+}
+
+/** The question is recorded with the stop, in one commit: nothing of it has to be known here. */
+function parked<Output>(one: StepRun<Output>, number: number, question: string): Promise<Output> {
+  return whenAnswered(one, number, { path: question, attempt: number, prompt: question, kind: 'ask', options: {} })
 }
 
 /** The input's fingerprint is in events that end an attempt. */

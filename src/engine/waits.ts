@@ -44,6 +44,8 @@ export interface Asking {
   /** The path to ask under, when it is not the place's own (questions about a step). */
   readonly path?: string
   readonly attempt?: number
+  /** Free answers are looked at by whoever asked, later. */
+  readonly free?: boolean
 }
 
 export function askAt(execution: Execution, place: Place, asking: Asking): Promise<unknown> {
@@ -74,7 +76,7 @@ function whenLive<Value>(execution: Execution, place: Place, open: () => Promise
 }
 
 export function newQuestion(execution: Execution, place: Place, asking: Asking): QuestionAsked {
-  const { options, kind, prompt, attempt } = asking
+  const { options, kind, prompt, attempt, free } = asking
   const { choices, deadline, onDeadline, detail, schema } = options
   const asked: QuestionAsked = {
     type: 'question-asked',
@@ -84,7 +86,7 @@ export function newQuestion(execution: Execution, place: Place, asking: Asking):
     prompt,
     ...(place.after === undefined ? {} : { after: place.after }),
     ...(choices === undefined ? {} : { choices }),
-    ...(schema === undefined ? {} : { schema: true }),
+    ...(schema === undefined && free !== true ? {} : { schema: true }),
     ...(deadline === undefined ? {} : { deadline: execution.clock.now() + milliseconds(deadline, 'deadline') }),
     ...(onDeadline === undefined ? {} : { onDeadline }),
     ...(attempt === undefined ? {} : { attempt }),
@@ -272,7 +274,7 @@ export function checkAnswer(question: OpenAsk, value: unknown): unknown {
   const free =
     typeof value === 'object' &&
     value !== null &&
-    (schema !== undefined || (asked.kind === 'recovery' && 'skip' in value))
+    (asked.schema === true || (asked.kind === 'recovery' && 'skip' in value))
   if (asked.choices !== undefined && !free) return pickChoice(asked, value)
   return schema === undefined
     ? value

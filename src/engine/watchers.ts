@@ -1,6 +1,6 @@
 /** Who waits for a run in this process: for its end, for its rest, or for its trouble. */
 import type { NerveError } from '../base/nerve-error.ts'
-import type { RunState } from '../journal/fold.ts'
+import type { RunState } from '../journal/run-state.ts'
 
 interface Watcher {
   readonly ended?: (state: RunState) => void

@@ -5,7 +5,8 @@ import type { FeedItem, FeedOptions } from '../engine/feed.ts'
 import { feed } from '../engine/feed.ts'
 import type { ForkOptions } from '../engine/fork.ts'
 import type { Actor, Budget, RunStatus } from '../journal/events.ts'
-import { statusOf, type RunState } from '../journal/fold.ts'
+import { statusOf } from '../journal/fold.ts'
+import type { RunState } from '../journal/run-state.ts'
 
 export interface ResumeOptions extends Actor {
   /** Laid over the run's budget. */

@@ -114,16 +114,18 @@ export interface StepSkipped extends Placed {
   readonly value?: unknown
   readonly error: ErrorData
 }
-/** The attempt was stopped through no fault of its own (a lost race, a failed sibling, a spent budget, a quota). */
+/** The attempt was stopped through no fault of its own (a lost race, a spent budget, a quota, a question). */
 export interface StepStopped extends Placed {
   readonly type: 'step-stopped'
   readonly attempt: number
-  readonly reason: 'scope' | 'budget' | 'quota' | 'cancel'
+  readonly reason: 'scope' | 'budget' | 'quota' | 'question' | 'cancel'
   readonly usage?: Usage
   readonly active?: number
   /** For a quota: when to try again. */
   readonly until?: number
   readonly error?: ErrorData
+  /** For a question: its path. The step goes on when it is answered. */
+  readonly question?: string
   /** `fallback`: it was the step's fallback that was stopped. */
   readonly kind?: 'fallback'
 }

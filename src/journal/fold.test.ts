@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventType, JournalEvent } from './events.ts'
-import { emptyState, fold, foldAll, hasEnded, statusOf, type RunState } from './fold.ts'
+import { fold, foldAll, hasEnded, statusOf } from './fold.ts'
+import { emptyState, type RunState } from './run-state.ts'
 import { headOf, openQuestions, usageOf } from './head.ts'
 
 const CREATED: JournalEvent = {

@@ -6,118 +6,11 @@
  *  2. Its size follows what is open (steps in flight, waits, children, unread signals), not how long the run is.
  *  3. After the end of a run, no event changes its status.
  */
-import type { ErrorData } from '../base/nerve-error.ts'
 import { describe, NerveError } from '../base/nerve-error.ts'
-import type {
-  Budget,
-  Dimension,
-  Durability,
-  Effect,
-  Entry,
-  ErrorPolicy,
-  JournalEvent,
-  QuestionAsked,
-  RunCreated,
-  RunStatus,
-  Usage,
-} from './events.ts'
+import type { Entry, JournalEvent, RunCreated, RunStatus, Usage } from './events.ts'
 import { isEnded } from './events.ts'
-import { stepOf } from './outcomes.ts'
-
-export interface InFlight {
-  readonly attempt: number
-  readonly started: number
-  readonly effect: Effect
-}
-
-export type Wait =
-  | { readonly kind: 'question'; readonly since: number; readonly question: QuestionAsked }
-  | { readonly kind: 'timer'; readonly since: number; readonly until: number }
-  | { readonly kind: 'signal'; readonly since: number; readonly name: string; readonly until?: number }
-  | { readonly kind: 'retry' | 'quota'; readonly since: number; readonly until: number; readonly attempt: number }
-
-export interface PendingSignal {
-  readonly seq: number
-  readonly name: string
-  readonly value?: unknown
-}
-
-/** Mutable on purpose: the fold is the hot path of the engine. Only `fold` writes to it. */
-export interface RunState {
-  run: string
-  seq: number
-  created: number
-  updated: number
-  ended: number | undefined
-  definition: string
-  source: string | undefined
-  input: unknown
-  params: Readonly<Record<string, unknown>>
-  budget: Budget | undefined
-  durability: Durability | undefined
-  errorPolicy: ErrorPolicy
-  parent: { readonly run: string; readonly path: string } | undefined
-  root: string
-  depth: number
-  forkedFrom: RunCreated['forkedFrom']
-  inFlight: Map<string, InFlight>
-  /** What functions of steps that have no outcome yet have kept, by path. */
-  kept: Map<string, unknown>
-  waits: Map<string, Wait>
-  children: Map<string, string>
-  signals: PendingSignal[]
-  warned: Set<Dimension>
-  usage: { usd: number; tokens: number; calls: number; steps: number; seconds: number; window: number }
-  steps: number
-  failures: number
-  questions: number
-  paused: boolean
-  exhausted: Dimension | undefined
-  cancelRequested: boolean
-  end: RunStatus | undefined
-  output: unknown
-  error: ErrorData | undefined
-  /** Counts the changes that lists show. */
-  headVersion: number
-}
-
-export function emptyState(run: string): RunState {
-  return {
-    run,
-    seq: 0,
-    created: 0,
-    updated: 0,
-    ended: undefined,
-    definition: '',
-    source: undefined,
-    input: undefined,
-    params: {},
-    budget: undefined,
-    durability: undefined,
-    errorPolicy: 'stop',
-    parent: undefined,
-    root: run,
-    depth: 0,
-    forkedFrom: undefined,
-    inFlight: new Map(),
-    kept: new Map(),
-    waits: new Map(),
-    children: new Map(),
-    signals: [],
-    warned: new Set(),
-    usage: { usd: 0, tokens: 0, calls: 0, steps: 0, seconds: 0, window: 0 },
-    steps: 0,
-    failures: 0,
-    questions: 0,
-    paused: false,
-    exhausted: undefined,
-    cancelRequested: false,
-    end: undefined,
-    output: undefined,
-    error: undefined,
-    headVersion: 0,
-  }
-}
+import { isOfStep, stepOf } from './outcomes.ts'
+import { emptyState, type InFlight, type RunState, type Wait } from './run-state.ts'
 
 export function foldAll(run: string, entries: Iterable<Entry>): RunState {
   const state = emptyState(run)
@@ -150,7 +43,7 @@ export function fold(state: RunState, seq: number, time: number, event: JournalE
     case 'step-completed':
       if (event.kind === 'item') return
       state.steps += 1
-      if (state.kept.size > 0) state.kept.delete(event.path)
+      if (state.kept.size > 0 || state.answered.size > 0) forget(state, event.path)
       return endAttempt(state, event.path, event)
     case 'step-started':
       return startAttempt(state, event.path, {
@@ -200,11 +93,11 @@ export function fold(state: RunState, seq: number, time: number, event: JournalE
 type Trouble = Extract<JournalEvent, { type: 'step-failed' | 'step-skipped' | 'step-stopped' }>
 
 function foldTrouble(state: RunState, time: number, event: Trouble): void {
-  if (event.type === 'step-skipped') return void state.kept.delete(event.path)
+  if (event.type === 'step-skipped') return forget(state, event.path)
   endAttempt(state, event.path, event)
   if (event.type === 'step-failed') {
     if (event.final) {
-      state.kept.delete(event.path)
+      forget(state, event.path)
       if (event.handled !== undefined) return
       state.failures += 1
       state.headVersion += 1
@@ -240,6 +133,7 @@ function foldEnd(state: RunState, time: number, event: End): void {
   state.headVersion += 1
   state.inFlight.clear()
   state.kept.clear()
+  state.answered.clear()
   state.waits.clear()
   state.children.clear()
   state.questions = 0
@@ -321,10 +215,12 @@ function foldWait(state: RunState, seq: number, time: number, event: WaitEvent):
     case 'messages-taken':
       state.signals = state.signals.filter((signal) => !event.signals.includes(signal.seq))
       return
+    case 'question-answered':
+      if (isOfStep(event.path)) state.answered.set(stepOf(event.path), event.value)
+      return endWait(state, event.path)
     case 'timer-fired':
     case 'wait-expired':
     case 'wait-withdrawn':
-    case 'question-answered':
     case 'question-expired':
     case 'question-withdrawn':
       return endWait(state, event.path)
@@ -366,6 +262,12 @@ function endAttempt(state: RunState, path: string, event: { readonly usage?: Usa
   }
   state.usage.steps += 1
   if (event.usage !== undefined || event.active !== undefined) spend(state, event.usage, event.active)
+}
+
+/** The step has its outcome: nobody goes on with it. */
+function forget(state: RunState, path: string): void {
+  state.kept.delete(path)
+  state.answered.delete(path)
 }
 
 function addWait(state: RunState, path: string, wait: Wait): void {

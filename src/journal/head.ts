@@ -1,6 +1,7 @@
 /** The row that lists are made of, from the state of a run. Pure. */
 import type { Usage } from './events.ts'
-import { statusOf, type RunState, type Wait } from './fold.ts'
+import { statusOf } from './fold.ts'
+import type { RunState, Wait } from './run-state.ts'
 import type { OpenQuestion, RunHead } from './port.ts'
 
 /** `idle` says that every open child waits too, which only whoever drives the tree can know. */

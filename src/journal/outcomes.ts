@@ -64,8 +64,15 @@ export function recoveryPath(path: string, attempt: number): string {
 
 /** So does what its function asks: each attempt has its own questions. */
 export function questionPath(path: string, attempt: number, number: number): string {
-  return `${path}/#ask-${attempt}-${number}`
+  return `${path}${OF_STEP}${attempt}-${number}`
 }
+
+/** True for what a step's function asks. */
+export function isOfStep(path: string): boolean {
+  return path.includes(OF_STEP)
+}
+
+const OF_STEP = '/#ask-'
 
 /** The step that a question is about, or is asked by; for all others the path itself. */
 export function stepOf(path: string): string {

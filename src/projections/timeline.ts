@@ -101,7 +101,7 @@ function addStep(timeline: Timeline, event: StepEvent, time: number): void {
       Object.assign(item, { status: 'skipped', ended: time, output: event.value, error: event.error })
       return
     default:
-      item.status = event.until === undefined ? 'stopped' : 'waiting'
+      item.status = event.until === undefined && event.question === undefined ? 'stopped' : 'waiting'
       if (event.until !== undefined) item.until = event.until
       item.ended = time
   }

@@ -22,6 +22,10 @@ export function fakeCall(signal: AbortSignal = new AbortController().signal): Fa
     emit: (type, data) => void parts.push([type, data]),
     keep: () => Promise.resolve(),
     kept: undefined,
+    answer: undefined,
+    park: (prompt) => {
+      throw new Error(prompt)
+    },
     ask: () => Promise.reject(new Error('Nobody is here.')),
     parts,
   }

@@ -106,6 +106,23 @@ const inquiring = workflow('inquiring', (ctx) =>
   ]),
 )
 
+/** Steps that are parked until their answer comes, one of them twice. */
+const parking = workflow('parking', (ctx) =>
+  ctx.all([
+    () =>
+      ctx.step('twice', async ({ answer, kept, keep, park }) => {
+        if (answer === undefined) park('First?', CHOICES)
+        if (kept === undefined) {
+          await keep('asked once')
+          park('Again?', CHOICES)
+        }
+        return [kept, answer]
+      }),
+    () => ctx.step('once', ({ answer, park }) => answer ?? park('Once?', CHOICES)),
+    () => chain(ctx, 'beside', 4),
+  ]),
+)
+
 /** Nothing to do but to wait for answers, one after the other. */
 const interview = workflow('interview', async (ctx) => {
   const told: unknown[] = []
@@ -269,6 +286,12 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     definitions: [inquiring],
     expected: [['yes', 'yes'], [1, 'yes'], 10],
     act: answering({ ask: 'yes' }),
+  },
+  parking: {
+    definitions: [parking],
+    expected: [['asked once', 'yes'], 'yes', 10],
+    act: answering({ ask: 'yes' }),
+    maxResident: 0,
   },
   interview: {
     definitions: [interview],

@@ -1,7 +1,8 @@
 /** A store in memory that remembers every commit, so that a test can stop the world after any of them. */
 import { encodeEvent } from '../../src/journal/codec.ts'
 import type { Entry } from '../../src/journal/events.ts'
-import { emptyState, fold } from '../../src/journal/fold.ts'
+import { fold } from '../../src/journal/fold.ts'
+import { emptyState } from '../../src/journal/run-state.ts'
 import { headOf } from '../../src/journal/head.ts'
 import type { Append, AppendResult } from '../../src/journal/port.ts'
 import { MemoryStore } from '../../src/stores/memory-store.ts'

@@ -168,6 +168,10 @@ describe('a recording', () => {
     emit,
     keep: () => Promise.resolve(),
     kept: undefined,
+    answer: undefined,
+    park: (prompt) => {
+      throw new Error(prompt)
+    },
     ask: () => Promise.reject(new Error('Nobody is here.')),
   })
 

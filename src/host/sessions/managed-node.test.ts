@@ -19,6 +19,10 @@ const call: StepCall = {
   emit: () => undefined,
   keep: () => Promise.resolve(),
   kept: undefined,
+  answer: undefined,
+  park: (prompt) => {
+    throw new Error(prompt)
+  },
   ask: () => Promise.reject(new Error('Nobody is here.')),
 }
 

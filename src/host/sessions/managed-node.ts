@@ -286,4 +286,13 @@ function late(id: string, what: string, ms: number): NerveError {
     get kept() {
       return call.kept
     },
+    park: (prompt, options) => call.park(prompt, options),
+    get answer() {
+      return call.answer
+    },
+    ask: (prompt, options) => call.ask(prompt, options),
+    keep: (value) => call.keep(value),
+    get kept() {
+      return call.kept
+    },
     ask: (prompt, options) => call.ask(prompt, options),
