@@ -1,0 +1,164 @@
+/**
+ * The contract between Nerve and a coding agent: what an adapter makes of a vendor's SDK or program. It uses what the agent
+ * does by itself (sessions, compaction, tools, permissions) and re-implements none of it.
+ *
+ * Rules of an adapter:
+ *  1. `ref` is plain data and known before the first prompt is sent.
+ *  2. `prompt` gives parts until a `turn-end`, which always comes, exactly once, and last.
+ *  3. Usage is what this turn has spent since the last part that said so, never a total.
+ *  4. Messages of the vendor that it does not know are no error.
+ *  5. Every process that it starts gets `env` and is told to `started`.
+ */
+
+export const CONTRACT = 1
+
+/** Which session it is, for whoever goes on with it. Goes into the journal. */
+export interface SessionRef {
+  readonly agent: string
+  readonly id: string
+  readonly cwd: string
+}
+
+/** What an agent can do, as data: surfaces show it, and the node acts on it. */
+export interface AgentCapabilities {
+  /** The host may choose the id of a session. */
+  readonly chosenId: boolean
+  readonly resume: boolean
+  readonly fork: boolean
+  readonly compact: boolean
+  /** It asks before it uses a tool. */
+  readonly permissions: boolean
+  /** A denial can say why, and the agent goes on with that. */
+  readonly denyReason: boolean
+  /** A permission can be given for another input. */
+  readonly editedInput: boolean
+  /** Its process can end while a permission is open. */
+  readonly defer: boolean
+  /** It gives data that fits a JSON Schema. */
+  readonly structured: boolean
+  /** It says what a turn has cost. */
+  readonly cost: boolean
+  /** Its model can be reached through another address. */
+  readonly gateway: boolean
+}
+
+export interface AgentAdapter {
+  readonly contract: typeof CONTRACT
+  readonly name: string
+  readonly capabilities: AgentCapabilities
+  /** Names of variables of this process that it needs, such as that of its key. */
+  readonly variables: readonly string[]
+  /** Looks whether it is there, without a model and without a network. */
+  probe(): Promise<AgentProbe>
+  open(options: AgentOpen): Promise<AgentSession>
+}
+
+export interface AgentProbe {
+  readonly found: boolean
+  readonly version?: string
+  /** The file or package that it is. */
+  readonly where?: string
+  readonly licence?: string
+  /** Why it was not found, or would not work. */
+  readonly problem?: string
+  /** The command that installs it. */
+  readonly install: string
+}
+
+export interface AgentOpen {
+  readonly cwd: string
+  /** The whole environment of what is started. */
+  readonly env: Readonly<Record<string, string>>
+  /** The id for a new session, where the agent lets us choose. */
+  readonly id?: string
+  readonly resume?: SessionRef
+  /** A new session that knows what this one knows. */
+  readonly forkFrom?: SessionRef
+  readonly model?: string
+  /** Added to the agent's own instructions. */
+  readonly system?: string
+  readonly tools?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
+  readonly mcpServers?: Readonly<Record<string, McpServerOptions>>
+  /** Where to reach the model instead of the vendor's own address. */
+  readonly gateway?: { readonly url: string; readonly token: string }
+  readonly permission: (request: PermissionRequest) => Promise<PermissionDecision>
+  /** A process of this session has started. */
+  readonly started: (pid: number) => void
+  /** Every message of the vendor, untouched. */
+  readonly onNative?: (event: unknown) => void
+  /** Options of the vendor, handed on as they are. */
+  readonly native?: Readonly<Record<string, unknown>>
+}
+
+export type McpServerOptions =
+  | {
+      readonly command: string
+      readonly args?: readonly string[]
+      readonly env?: Readonly<Record<string, string>>
+    }
+  | { readonly url: string; readonly headers?: Readonly<Record<string, string>> }
+
+export type ToolKind = 'shell' | 'edit' | 'read' | 'fetch' | 'mcp' | 'question' | 'other'
+
+export interface PermissionRequest {
+  /** Of the tool call; the same when the agent asks for it again. */
+  readonly id: string
+  /** The tool, in the agent's words. */
+  readonly tool: string
+  readonly kind: ToolKind
+  /** What it is about, in a line. */
+  readonly title: string
+  readonly input: unknown
+}
+
+export type PermissionDecision =
+  | { readonly allow: true; readonly input?: unknown }
+  | { readonly allow: false; readonly reason?: string }
+  /** Not yet: the turn ends, and `proceed` goes on with it. Only for agents that can. */
+  | { readonly defer: true }
+
+export interface AgentUsage {
+  readonly input?: number
+  readonly output?: number
+  readonly usd?: number
+  /** How much of the context window is full, from 0 to 1. */
+  readonly window?: number
+}
+
+export type TurnEnd = 'done' | 'interrupted' | 'deferred' | 'limit' | 'rate-limited' | 'context-full' | 'error'
+
+export type AgentPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thinking'; readonly text: string }
+  | { readonly type: 'tool-start'; readonly id: string; readonly tool: string; readonly input: unknown }
+  | { readonly type: 'tool-end'; readonly id: string; readonly ok: boolean; readonly output: string }
+  | { readonly type: 'compacted' }
+  | { readonly type: 'retry'; readonly attempt: number; readonly message: string }
+  | { readonly type: 'usage'; readonly usage: AgentUsage }
+  | AgentTurnEnd
+
+export interface AgentTurnEnd {
+  readonly type: 'turn-end'
+  readonly reason: TurnEnd
+  /** The last that the agent said. */
+  readonly text: string
+  readonly data?: unknown
+  readonly error?: string
+  /** For `rate-limited`: when it may be tried again, in milliseconds since 1970. */
+  readonly retryAt?: number
+}
+
+export interface AgentSession {
+  readonly ref: SessionRef
+  prompt(text: string, options?: { readonly schema?: unknown }): AsyncIterable<AgentPart>
+  /** Goes on with a deferred turn: the permission is asked for again. */
+  proceed?(): AsyncIterable<AgentPart>
+  /** Stops the turn; its `turn-end` follows. */
+  interrupt(): Promise<void>
+  compact?(): Promise<void>
+  fork?(): Promise<SessionRef>
+  /** Ends its process. The session can be resumed. */
+  close(): Promise<void>
+  /** What the vendor calls a session. */
+  readonly native: unknown
+}

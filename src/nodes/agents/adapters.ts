@@ -1,0 +1,18 @@
+/** The agents that are known by name. The code of each is loaded when it is first used. */
+import { nearest } from '../../base/nearest.ts'
+import { NerveError } from '../../base/nerve-error.ts'
+import type { AgentAdapter } from './adapter.ts'
+
+const ADAPTERS: Readonly<Record<string, () => Promise<AgentAdapter>>> = {}
+
+export const agentNames: readonly string[] = Object.keys(ADAPTERS)
+
+export function adapterNamed(id: string, name: string): Promise<AgentAdapter> {
+  const load = ADAPTERS[name]
+  if (load !== undefined) return load()
+  const meant = nearest(name, agentNames)
+  const hint = meant === undefined ? `Known: ${agentNames.join(', ')}, or give an adapter.` : `Did you mean '${meant}'?`
+  throw new NerveError('bad-option', `Agent '${id}': there is no agent ${JSON.stringify(name)}. ${hint}`, {
+    data: { node: id, agent: name },
+  })
+}

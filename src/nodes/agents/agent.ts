@@ -1,0 +1,291 @@
+/**
+ * A coding agent as a node: each execution is a turn of its session, which goes on from step to step, from run to run, and
+ * after a crash.
+ */
+import { NerveError } from '../../base/nerve-error.ts'
+import type { Node, NodeInfo, StepCall } from '../../engine/definition.ts'
+import { isLabel } from '../../engine/scope.ts'
+import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage, PermissionRequest, SessionRef } from './adapter.ts'
+import { AgentLife } from './agent-life.ts'
+import { planAgent, type AgentNodeOptions, type AgentPlan } from './agent-options.ts'
+import { decisionOf } from './permission.ts'
+import { driveTurn, permit, questionOf, turnError } from './turn.ts'
+
+export type AgentInput = string | { readonly prompt: string }
+
+export interface AgentResult<Value = unknown> {
+  /** The last that the agent said. */
+  readonly text: string
+  /** What it gave as data, where a schema wants it. */
+  readonly data?: Value
+  readonly session: SessionRef
+  readonly usage: AgentUsage
+}
+
+export interface AgentInfo extends NodeInfo {
+  readonly session?: SessionRef
+  /** What it was made of; of variables only the names. */
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+export interface AgentNode<Value = never> extends Node<AgentInput, AgentResult<Value>> {
+  /** The session that it is in, once it has one. */
+  readonly session: SessionRef | undefined
+  start(): Promise<void>
+  /** Ends its process. The session stays, and the next turn resumes it. */
+  stop(): Promise<void>
+  /** Begins another session. */
+  reset(): Promise<void>
+  interrupt(): Promise<void>
+  /** Shortens what the agent remembers. */
+  compact(): Promise<void>
+  fork(id: string): AgentNode<Value>
+  info(): AgentInfo
+  /** The vendor's own session object, while one is open. */
+  native(): Promise<unknown>
+}
+
+/** What a step keeps for whoever goes on with it. */
+interface Kept {
+  readonly ref: SessionRef
+  readonly mark: string
+  readonly deferred?: PermissionRequest
+}
+
+const ABILITIES = ['start', 'stop', 'reset', 'interrupt', 'compact', 'fork'] as const
+const INTERRUPTED =
+  'You were interrupted in the middle of this task, and nobody knows what of it was done. Look at the state of things first, then go on. The task was:\n\n'
+
+/**
+ * A coding agent.
+ *
+ * ```ts
+ * import { agent } from 'nerve/agents'
+ *
+ * const coder = agent('coder', { use: 'claude', permission: { allow: ['read', 'shell(npm test)'] } })
+ * ```
+ */
+export function agent<Value = never>(id: string, options: AgentNodeOptions<Value>): AgentNode<Value> {
+  return made(id, planAgent(id, options))
+}
+
+function made<Value>(id: string, plan: AgentPlan, from?: { id: string; life: AgentLife }): AgentNode<Value> {
+  if (!isLabel(id))
+    throw new NerveError(
+      'bad-definition',
+      `${JSON.stringify(id)} is not an id for a node. Use 1 to 200 characters without '/', '#' and line breaks.`,
+    )
+  const life = new AgentLife(id, plan, from === undefined ? undefined : () => from.life.ref)
+  const turns = new Turns(id, plan, life)
+  return {
+    id,
+    kind: 'agent',
+    persistent: true,
+    policy: plan.policy as never,
+    get session() {
+      return life.ref
+    },
+    execute: (input, call) => turns.execute(input, call) as Promise<AgentResult<Value>>,
+    start: async () => void (await life.session(undefined)),
+    stop: () => life.close(),
+    reset: () => life.forget(),
+    interrupt: async () => {
+      if (life.isOpen) await (await life.session(undefined)).interrupt()
+    },
+    compact: () => turns.compact(),
+    fork: (name) => made<Value>(name, { ...plan, session: undefined }, { id, life }),
+    native: async () => (await life.session(undefined)).native,
+    info: () => ({
+      id,
+      kind: 'agent',
+      persistent: true,
+      ...(plan.description === undefined ? {} : { description: plan.description }),
+      abilities: ABILITIES,
+      ...(from === undefined ? {} : { forkedFrom: from.id }),
+      ...(life.ref === undefined ? {} : { session: life.ref }),
+      config: configOf(plan),
+    }),
+  }
+}
+
+class Turns {
+  readonly #id: string
+  readonly #plan: AgentPlan
+  readonly #life: AgentLife
+
+  constructor(id: string, plan: AgentPlan, life: AgentLife) {
+    this.#id = id
+    this.#plan = plan
+    this.#life = life
+  }
+
+  async execute(input: AgentInput, call: StepCall): Promise<AgentResult> {
+    const prompt = promptOf(this.#id, input)
+    const before = call.kept as Kept | undefined
+    if (before !== undefined) await this.#life.endOthers(before.mark)
+    const usage: { input: number; output: number; usd: number; window: number } = {
+      input: 0,
+      output: 0,
+      usd: 0,
+      window: 0,
+    }
+    const spend = (spent: AgentUsage): void => this.#spend(call, usage, spent)
+    let deferred: PermissionRequest | undefined
+    const { capabilities } = await this.#life.adapter()
+    const decision = before?.deferred === undefined ? undefined : decisionOf(call.answer)
+    const permissions = {
+      node: this.#id,
+      plan: this.#plan.permission,
+      call,
+      defers: this.#plan.parks && capabilities.defer,
+      decided:
+        before?.deferred === undefined || decision === undefined ? undefined : { id: before.deferred.id, decision },
+      deferred: (request: PermissionRequest) => {
+        deferred = request
+      },
+    }
+    this.#life.hooks = {
+      permission: (request) => permit(permissions, request),
+      native: (event) => call.emit('native', { agent: this.#life.ref?.agent, event }),
+      reserve: (wanted) => call.reserve(wanted),
+      usage: (spent) => call.usage(spent),
+    }
+    const session = await this.#life.session(before?.ref)
+    // Before anything is said: whoever goes on after a crash must know where.
+    await call.keep({ ref: session.ref, mark: this.#life.mark } satisfies Kept)
+    const proceeds = before?.deferred !== undefined && session.proceed !== undefined
+    const text = call.resumed && !proceeds ? `${INTERRUPTED}${prompt}` : prompt
+    const end = await driveTurn(
+      session,
+      proceeds ? (session.proceed as () => AsyncIterable<AgentPart>)() : this.#prompt(session, text),
+      call,
+      spend,
+    )
+    if (end.reason === 'deferred' && deferred !== undefined) return this.#park(call, session, deferred)
+    const result = await this.#result(session, end, call, spend)
+    await this.#mindWindow(session, usage.window, call)
+    return { ...result, session: session.ref, usage: shownUsage(usage) }
+  }
+
+  async compact(): Promise<void> {
+    const session = await this.#life.session(undefined)
+    if (session.compact === undefined)
+      throw new NerveError(
+        'bad-option',
+        `Agent '${this.#id}' cannot be told to compact: its agent does that by itself.`,
+      )
+    await session.compact()
+  }
+
+  #prompt(session: AgentSession, text: string): AsyncIterable<AgentPart> {
+    const { value } = this.#plan
+    return session.prompt(text, value === undefined ? {} : { schema: value.json })
+  }
+
+  /** The process ends, the question stays, and the answer brings the session back. */
+  async #park(call: StepCall, { ref }: AgentSession, deferred: PermissionRequest): Promise<never> {
+    await this.#life.close()
+    await call.keep({ ref, mark: '', deferred } satisfies Kept)
+    const { prompt, options } = questionOf(this.#id, deferred)
+    return call.park(prompt, { ...options, free: true })
+  }
+
+  /** Asks again for data that fits, a few times. */
+  async #result(
+    session: AgentSession,
+    first: AgentTurnEnd,
+    call: StepCall,
+    spend: (usage: AgentUsage) => void,
+  ): Promise<{ text: string; data?: unknown }> {
+    let end = first
+    for (let left = this.#plan.reasks; ; left -= 1) {
+      if (end.reason !== 'done') {
+        call.signal.throwIfAborted()
+        throw turnError(this.#id, end)
+      }
+      const { value } = this.#plan
+      if (value === undefined) return { text: end.text }
+      const checked = await value.check(end.data ?? jsonIn(end.text))
+      if ('value' in checked) return { text: end.text, data: checked.value }
+      const problems = checked.problems.join('; ')
+      if (left === 0)
+        throw new NerveError('bad-output', `Agent '${this.#id}' did not give data that fits its schema: ${problems}`, {
+          data: { node: this.#id, problems: checked.problems },
+        })
+      const again = `That is not the data that is wanted: ${problems}. Answer with nothing but JSON of this JSON Schema: ${JSON.stringify(value.json)}`
+      end = await driveTurn(session, this.#prompt(session, again), call, spend)
+    }
+  }
+
+  async #mindWindow(session: AgentSession, window: number, call: StepCall): Promise<void> {
+    if (window < this.#plan.compactAt || session.compact === undefined) return
+    call.emit('context-window', { window, compactAt: this.#plan.compactAt })
+    await session.compact()
+  }
+
+  #spend(
+    call: StepCall,
+    total: { input: number; output: number; usd: number; window: number },
+    spent: AgentUsage,
+  ): void {
+    const { input = 0, output = 0, usd = 0, window = 0 } = spent
+    total.input += input
+    total.output += output
+    total.usd += usd
+    total.window = window === 0 ? total.window : window
+    // What goes through the gateway is counted there.
+    const counted = this.#plan.gateway === undefined
+    call.usage({
+      ...(counted && input + output > 0 ? { tokens: input + output } : {}),
+      ...(counted && usd > 0 ? { usd } : {}),
+      ...(window > 0 ? { window } : {}),
+    })
+  }
+}
+
+function promptOf(id: string, input: unknown): string {
+  const prompt = typeof input === 'string' ? input : (input as { prompt?: unknown } | undefined)?.prompt
+  if (typeof prompt === 'string' && prompt.trim() !== '') return prompt
+  throw new NerveError('bad-input', `Agent '${id}' needs something to do: a text, or { prompt }.`)
+}
+
+/** The first JSON in a text: agents like to wrap it. */
+function jsonIn(text: string): unknown {
+  const fenced = /```(?:json)?\s*\n(.*?)```/s.exec(text)?.[1]
+  for (const candidate of [text, fenced, text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)]) {
+    if (candidate === undefined || candidate.trim() === '') continue
+    try {
+      return JSON.parse(candidate) as unknown
+    } catch {
+      // The next one may be it.
+    }
+  }
+  return undefined
+}
+
+function shownUsage({
+  input,
+  output,
+  usd,
+  window,
+}: {
+  input: number
+  output: number
+  usd: number
+  window: number
+}): AgentUsage {
+  return { input, output, ...(usd === 0 ? {} : { usd }), ...(window === 0 ? {} : { window }) }
+}
+
+function configOf(plan: AgentPlan): Readonly<Record<string, unknown>> {
+  const { use, cwd, model, env = {}, inherit = [], tools, session } = plan
+  return {
+    use: typeof use === 'string' ? use : use.name,
+    cwd,
+    ...(model === undefined ? {} : { model }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(session === undefined ? {} : { session }),
+    env: Object.keys(env),
+    inherit,
+  }
+}

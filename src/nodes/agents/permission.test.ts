@@ -1,0 +1,86 @@
+/** Rules about what an agent may do. */
+import { describe, expect, it } from 'vitest'
+import type { PermissionRequest, ToolKind } from './adapter.ts'
+import { decide, decisionOf, planPermission, type PermissionPolicy } from './permission.ts'
+
+function request(tool: string, kind: ToolKind, input: unknown): PermissionRequest {
+  return { id: '1', tool, kind, title: 'title', input }
+}
+
+const bash = (command: string): PermissionRequest => request('Bash', 'shell', { command })
+
+function said(policy: PermissionPolicy, asked: PermissionRequest): string {
+  const decision = decide(planPermission('test', policy), asked)
+  return decision === 'ask' ? 'ask' : 'allow' in decision && decision.allow ? 'allow' : 'deny'
+}
+
+describe('a rule', () => {
+  it.each([
+    ['Bash', bash('ls'), 'allow'],
+    ['bash', bash('ls'), 'allow'],
+    ['shell', bash('ls'), 'allow'],
+    ['read', bash('ls'), 'ask'],
+    ['shell(git *)', bash('git status'), 'allow'],
+    ['shell(git *)', bash('gitk'), 'ask'],
+    ['shell(npm test)', bash('npm test'), 'allow'],
+    ['shell(npm test)', bash('npm test2'), 'ask'],
+    ['Edit(src/*)', request('Edit', 'edit', { file_path: 'src/a/b.ts' }), 'allow'],
+    ['Edit(src/*)', request('Edit', 'edit', { file_path: 'etc/a.ts' }), 'ask'],
+    ['mcp__files__*', request('mcp__files__read', 'mcp', {}), 'allow'],
+    ['fetch(https://example.com/*)', request('WebFetch', 'fetch', { url: 'https://example.com/x' }), 'allow'],
+    ['fetch(https://example.com/*)', request('WebFetch', 'fetch', { url: 'https://example.com.evil.org/x' }), 'ask'],
+    ['shell(git *)', request('exec', 'shell', { command: ['git', 'log'] }), 'allow'],
+    ['*', bash('anything; at all'), 'allow'],
+  ] as const)('%s about %j: %s', (rule, asked, expected) => {
+    expect(said({ allow: [rule] }, asked)).toBe(expected)
+  })
+
+  it.each([
+    'git status; rm -rf .',
+    'git status && rm -rf .',
+    'git status | sh',
+    'git log > /etc/passwd',
+    'git log $(rm -rf .)',
+    'git log `rm -rf .`',
+    'git log\nrm -rf .',
+    'git log & rm -rf .',
+  ])('for one command does not allow %j', (command) => {
+    expect(said({ allow: ['shell(git *)'] }, bash(command))).toBe('ask')
+  })
+
+  it('that denies is stronger, and finds its command within others', () => {
+    const policy = { allow: ['*'], deny: ['shell(rm *)', 'Edit(.env*)'] }
+    expect(said(policy, bash('ls'))).toBe('allow')
+    expect(said(policy, bash('ls && rm -rf .'))).toBe('deny')
+    expect(said(policy, request('Edit', 'edit', { path: '.env.local' }))).toBe('deny')
+  })
+
+  it('that is none is refused', () => {
+    for (const wrong of ['', 'Bash(', 'a b', 7])
+      expect(() => planPermission('test', { allow: [wrong as string] })).toThrow(/is no rule/)
+    expect(() => planPermission('test', 'never' as never)).toThrow(/give allow, deny or ask/)
+  })
+})
+
+it.each([
+  ['ask', 'ask'],
+  ['allow', 'allow'],
+  ['deny', 'deny'],
+  [{}, 'ask'],
+  [{ otherwise: 'deny' }, 'deny'],
+] as const)('without a rule %j means %s', (policy, expected) => {
+  expect(said(policy, bash('ls'))).toBe(expected)
+})
+
+it.each([
+  ['allow', { allow: true }],
+  ['deny', { allow: false, reason: 'A person denied it.' }],
+  [{ allow: true }, { allow: true }],
+  [{ allow: { command: 'ls' } }, { allow: true, input: { command: 'ls' } }],
+  [{ deny: 'not now' }, { allow: false, reason: 'not now' }],
+  [{ deny: 1 }, undefined],
+  ['perhaps', undefined],
+  [null, undefined],
+])('the answer %j means %j', (answer, decision) => {
+  expect(decisionOf(answer)).toEqual(decision)
+})

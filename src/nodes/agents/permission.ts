@@ -1,0 +1,114 @@
+/**
+ * Who decides what an agent may do: rules first, a person for the rest.
+ *
+ * A rule is a tool or a kind of tool, and in brackets what its input must look like: `read`, `Edit(src/**)`, `shell(git *)`. A
+ * rule about a shell command never matches one that is more than one command, because `git *` is not meant to allow
+ * `git status; rm -rf .`.
+ */
+import { NerveError } from '../../base/nerve-error.ts'
+import type { Schema } from '../../base/schema.ts'
+import type { PermissionDecision, PermissionRequest } from './adapter.ts'
+
+export interface PermissionRules {
+  readonly allow?: readonly string[]
+  /** Stronger than `allow`. */
+  readonly deny?: readonly string[]
+  /** For what no rule matches (default `ask`). */
+  readonly otherwise?: 'allow' | 'deny' | 'ask'
+}
+
+export type PermissionPolicy = 'allow' | 'deny' | 'ask' | PermissionRules
+
+export interface PermissionPlan {
+  readonly allow: readonly Rule[]
+  readonly deny: readonly Rule[]
+  readonly otherwise: 'allow' | 'deny' | 'ask'
+}
+
+interface Rule {
+  readonly text: string
+  readonly tool: RegExp
+  readonly input: RegExp | undefined
+}
+
+const RULE = /^([\w*:.-]+)(?:\((.*)\))?$/s
+const NOT_ONE_COMMAND = /[;&|`<>\n\r]|\$\(/
+
+export function planPermission(what: string, policy: PermissionPolicy = 'ask'): PermissionPlan {
+  const { allow = [], deny = [], otherwise = 'ask' } = typeof policy === 'string' ? { otherwise: policy } : policy
+  if (otherwise !== 'allow' && otherwise !== 'deny' && otherwise !== 'ask')
+    throw new NerveError('bad-option', `${what}: permission is ${JSON.stringify(otherwise)}; give allow, deny or ask.`)
+  return { allow: allow.map((text) => ruleOf(what, text)), deny: deny.map((text) => ruleOf(what, text)), otherwise }
+}
+
+function ruleOf(what: string, text: unknown): Rule {
+  const [, tool, input] = (typeof text === 'string' ? RULE.exec(text) : null) ?? []
+  if (tool === undefined)
+    throw new NerveError(
+      'bad-option',
+      `${what}: ${JSON.stringify(text)} is no rule. Give a tool or a kind of tool, such as read, Edit(src/**) or shell(git *).`,
+    )
+  return { text: text as string, tool: globOf(tool), input: input === undefined ? undefined : globOf(input) }
+}
+
+function globOf(text: string): RegExp {
+  const pieces = text.split('*').map((piece) => piece.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
+  return new RegExp(`^${pieces.join('.*')}$`, 'is')
+}
+
+/** What the rules say; `ask` when a person has to. */
+export function decide(plan: PermissionPlan, request: PermissionRequest): PermissionDecision | 'ask' {
+  const denied = plan.deny.find((rule) => matches(rule, request, false))
+  if (denied !== undefined) return { allow: false, reason: `The rule ${denied.text} denies it.` }
+  if (plan.allow.some((rule) => matches(rule, request, true))) return { allow: true }
+  if (plan.otherwise === 'ask') return 'ask'
+  return plan.otherwise === 'allow' ? { allow: true } : { allow: false, reason: 'No rule allows it.' }
+}
+
+/** A rule that allows must match all of a command; for one that denies, any part of it is enough. */
+function matches({ tool, input }: Rule, request: PermissionRequest, whole: boolean): boolean {
+  if (!tool.test(request.tool) && !tool.test(request.kind)) return false
+  if (input === undefined) return true
+  const subject = subjectOf(request)
+  if (request.kind !== 'shell') return input.test(subject)
+  if (whole) return input.test(subject) && !NOT_ONE_COMMAND.test(subject)
+  return subject.split(NOT_ONE_COMMAND).some((part) => input.test(part.trim()))
+}
+
+const SUBJECTS = ['command', 'cmd', 'file_path', 'path', 'filePath', 'url', 'pattern', 'query'] as const
+
+/** What a rule's brackets are about: the command, the file, the address. */
+function subjectOf({ input, title }: PermissionRequest): string {
+  if (typeof input === 'string') return input
+  const fields = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {}
+  for (const name of SUBJECTS) {
+    const value = fields[name]
+    if (typeof value === 'string') return value
+    if (Array.isArray(value)) return value.join(' ')
+  }
+  return title
+}
+
+export const CHOICES = ['allow', 'deny'] as const
+
+export type PermissionAnswer = (typeof CHOICES)[number] | { readonly allow: unknown } | { readonly deny: string }
+
+/** Beside the choices: `{ allow: INPUT }` for another input, `{ deny: 'why' }`. */
+export const answerSchema: Schema<PermissionAnswer> = {
+  '~standard': {
+    version: 1,
+    vendor: 'nerve',
+    validate: (value) =>
+      decisionOf(value) === undefined
+        ? { issues: [{ message: 'give allow, deny, { "allow": INPUT } or { "deny": "why" }' }] }
+        : { value: value as PermissionAnswer },
+  },
+}
+
+export function decisionOf(answer: unknown): PermissionDecision | undefined {
+  if (answer === 'allow') return { allow: true }
+  if (answer === 'deny') return { allow: false, reason: 'A person denied it.' }
+  if (typeof answer !== 'object' || answer === null) return undefined
+  if ('allow' in answer) return answer.allow === true ? { allow: true } : { allow: true, input: answer.allow }
+  return 'deny' in answer && typeof answer.deny === 'string' ? { allow: false, reason: answer.deny } : undefined
+}
