@@ -4,3 +4,6 @@ export type { CrashOptions, CrashReport, Kill, SeenAck, SeenEffect, SeenRun } fr
 export { crashProblems } from './crash-invariants.ts'
 export { SimulatedClock } from './simulated-clock.ts'
 export { MemoryStore } from '../stores/memory-store.ts'
+export { agentConformance } from './agent-conformance.ts'
+export type { AgentCase, AgentUnderTest } from './agent-conformance.ts'
+export { COUNT, promptedScript, scriptPrompt, stepsIn } from './prompted-script.ts'

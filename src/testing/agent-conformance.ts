@@ -1,0 +1,323 @@
+/**
+ * What every adapter of a coding agent must do, as a list of cases that throw when it does not: run them in any test runner. The
+ * agent's model is a scripted one that follows `scriptPrompt`, so the agent is the real one and needs no key.
+ */
+import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  CONTRACT,
+  type AgentAdapter,
+  type AgentOpen,
+  type AgentPart,
+  type AgentSession,
+  type AgentTurnEnd,
+  type PermissionDecision,
+  type PermissionRequest,
+} from '../nodes/agents/adapter.ts'
+import type { ScriptStep } from '../gateway/script/script.ts'
+import { COUNT, scriptPrompt } from './prompted-script.ts'
+
+export interface AgentUnderTest {
+  readonly adapter: AgentAdapter
+  /** What the agent needs to reach its scripted model, and a new empty folder to work in. Called for each case. */
+  readonly prepare: () => Promise<Pick<AgentOpen, 'cwd' | 'env' | 'gateway' | 'native' | 'model'>>
+  /** Cases that this agent cannot do, each with the reason. */
+  readonly skip?: Readonly<Record<string, string>>
+}
+
+export interface AgentCase {
+  readonly name: string
+  /** Why it is not run. */
+  readonly skip?: string
+  run(): Promise<void>
+}
+
+interface Bench {
+  readonly adapter: AgentAdapter
+  readonly cwd: string
+  readonly asked: PermissionRequest[]
+  /** What is answered to permissions; by default everything is allowed. */
+  decide: (request: PermissionRequest) => PermissionDecision | Promise<PermissionDecision>
+  open(more?: Partial<AgentOpen>): Promise<AgentSession>
+}
+
+type Case = (bench: Bench) => Promise<void>
+
+export function agentConformance(agent: AgentUnderTest): readonly AgentCase[] {
+  return Object.entries(CASES).map(([name, { needs, run }]) => {
+    const lacks = needs?.find((one) => !agent.adapter.capabilities[one])
+    const skip = agent.skip?.[name] ?? (lacks === undefined ? undefined : `${agent.adapter.name} has no ${lacks}`)
+    return { name, ...(skip === undefined ? {} : { skip }), run: () => onBench(agent, run) }
+  })
+}
+
+async function onBench({ adapter, prepare }: AgentUnderTest, run: Case): Promise<void> {
+  const prepared = await prepare()
+  const opened: AgentSession[] = []
+  const bench: Bench = {
+    adapter,
+    cwd: prepared.cwd,
+    asked: [],
+    decide: () => ({ allow: true }),
+    async open(more = {}) {
+      const session = await adapter.open({
+        ...prepared,
+        permission: async (request) => {
+          bench.asked.push(request)
+          return bench.decide(request)
+        },
+        started: () => undefined,
+        ...more,
+      })
+      opened.push(session)
+      return session
+    },
+  }
+  try {
+    await run(bench)
+  } finally {
+    for (const session of opened) await session.close()
+  }
+}
+
+interface Turn {
+  readonly parts: readonly AgentPart[]
+  readonly end: AgentTurnEnd
+}
+
+async function turn(parts: AsyncIterable<AgentPart>, onPart?: (part: AgentPart) => void): Promise<Turn> {
+  const seen: AgentPart[] = []
+  for await (const part of parts) {
+    seen.push(part)
+    onPart?.(part)
+  }
+  const end = seen.at(-1)
+  ok(end?.type === 'turn-end', `the last part is ${end?.type ?? 'missing'}, not turn-end`)
+  strictEqual(seen.filter(({ type }) => type === 'turn-end').length, 1, 'a turn ends once')
+  return { parts: seen, end }
+}
+
+async function says(session: AgentSession, ...steps: readonly ScriptStep[]): Promise<Turn> {
+  return turn(session.prompt(scriptPrompt(...steps)))
+}
+
+function spent(parts: readonly AgentPart[]): number {
+  return parts.reduce(
+    (sum, part) => (part.type === 'usage' ? sum + (part.usage.input ?? 0) + (part.usage.output ?? 0) : sum),
+    0,
+  )
+}
+
+function read(bench: Bench, file: string): string {
+  return readFileSync(join(bench.cwd, file), 'utf8')
+}
+
+async function untilThere(bench: Bench, file: string): Promise<void> {
+  for (let left = 1_500; !existsSync(join(bench.cwd, file)); left -= 1) {
+    if (left === 0) throw new Error(`${file} did not come to be`)
+    await delay(20)
+  }
+}
+
+const SLOW = 'touch began; i=0; while [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done'
+
+const CASES: Readonly<
+  Record<string, { readonly needs?: readonly (keyof AgentAdapter['capabilities'])[]; readonly run: Case }>
+> = {
+  'says who it is': {
+    run: async ({ adapter }) => {
+      strictEqual(adapter.contract, CONTRACT)
+      const probe = await adapter.probe()
+      ok(probe.found, probe.problem)
+      ok(probe.version !== undefined && probe.version !== '', 'it has a version')
+    },
+  },
+  'has a session before the first prompt, and answers': {
+    run: async (bench) => {
+      const session = await bench.open()
+      const { agent, id, cwd } = session.ref
+      deepStrictEqual([agent, cwd, typeof id], [bench.adapter.name, bench.cwd, 'string'])
+      deepStrictEqual(JSON.parse(JSON.stringify(session.ref)), session.ref, 'its reference is plain data')
+      const { parts, end } = await says(session, { say: 'hello there' })
+      strictEqual(end.reason, 'done', end.error)
+      match(end.text, /hello there/)
+      match(textOf(parts), /hello there/)
+      ok(spent(parts) > 0, 'it says what the turn has spent')
+    },
+  },
+  'takes the id that was chosen': {
+    needs: ['chosenId'],
+    run: async (bench) => {
+      const id = '6f2c1b0a-3d4e-4f5a-8b6c-7d8e9f0a1b2c'
+      strictEqual((await bench.open({ id })).ref.id, id)
+    },
+  },
+  'uses two tools in a turn, and asks before': {
+    needs: ['permissions'],
+    run: async (bench) => {
+      const session = await bench.open()
+      const { parts, end } = await says(
+        session,
+        { call: { sh: 'printf one > one.txt' } },
+        { call: { sh: 'cat one.txt > two.txt' } },
+        { say: 'both done' },
+      )
+      strictEqual(end.reason, 'done', end.error)
+      deepStrictEqual([read(bench, 'one.txt'), read(bench, 'two.txt')], ['one', 'one'])
+      ok(bench.asked.length >= 2, `it asked ${bench.asked.length} times`)
+      for (const { id, tool, title } of bench.asked) ok(id !== '' && tool !== '' && title !== '', 'a request is whole')
+      strictEqual(parts.filter(({ type }) => type === 'tool-start').length, 2)
+      strictEqual(parts.filter((part) => part.type === 'tool-end' && part.ok).length, 2)
+    },
+  },
+  'does not do what is denied, and goes on': {
+    needs: ['permissions', 'denyReason'],
+    run: async (bench) => {
+      bench.decide = () => ({ allow: false, reason: 'the moon is full' })
+      const session = await bench.open()
+      const { end } = await says(session, { call: { sh: 'touch denied.txt' } }, { say: 'as you wish: {{last}}' })
+      strictEqual(existsSync(join(bench.cwd, 'denied.txt')), false)
+      strictEqual(end.reason, 'done', end.error)
+      match(end.text, /as you wish/)
+      bench.decide = () => ({ allow: true })
+      strictEqual((await says(session, { say: 'still here' })).end.reason, 'done')
+    },
+  },
+  'does what a person made of it': {
+    needs: ['permissions', 'editedInput'],
+    run: async (bench) => {
+      bench.decide = ({ input }) => ({ allow: true, input: edited(input) })
+      const session = await bench.open()
+      const { end } = await says(session, { call: { sh: 'touch before.txt' } }, { say: 'done' })
+      strictEqual(end.reason, 'done', end.error)
+      deepStrictEqual(
+        [existsSync(join(bench.cwd, 'before.txt')), existsSync(join(bench.cwd, 'after.txt'))],
+        [false, true],
+      )
+    },
+  },
+  'is interrupted within a moment, and goes on after it': {
+    run: async (bench) => {
+      const session = await bench.open()
+      const working = says(session, { call: { sh: SLOW } }, { say: 'never said' })
+      await untilThere(bench, 'began')
+      const began = performance.now()
+      await session.interrupt()
+      const { end } = await working
+      strictEqual(end.reason, 'interrupted', end.error)
+      ok(performance.now() - began < 10_000, 'it takes a moment and not a turn')
+      const after = await says(session, { say: 'here again' })
+      strictEqual(after.end.reason, 'done', after.end.error)
+    },
+  },
+  'remembers what was said, over two prompts': {
+    run: async (bench) => {
+      const session = await bench.open()
+      match((await says(session, { say: `seen ${COUNT}` })).end.text, /seen 1/)
+      match((await says(session, { say: `seen ${COUNT}` })).end.text, /seen 2/)
+    },
+  },
+  'says what a turn has spent, and not the sum of all': {
+    run: async (bench) => {
+      const session = await bench.open()
+      const usage = { input: 1_000, output: 100 }
+      const first = spent((await says(session, { say: 'a', usage })).parts)
+      const second = spent((await says(session, { say: 'b', usage })).parts)
+      ok(first >= 1_100 && second >= 1_100 && second < first * 1.9, `first ${first}, second ${second}`)
+    },
+  },
+  'shortens what it remembers': {
+    needs: ['compact'],
+    run: async (bench) => {
+      const session = await bench.open()
+      for (let i = 0; i < 3; i += 1) await says(session, { say: 'more to remember' })
+      ok(session.compact !== undefined, 'it has compact()')
+      await session.compact()
+      const { end } = await says(session, { say: `seen ${COUNT}` })
+      strictEqual(end.reason, 'done', end.error)
+      match(end.text, /seen [123]\b/)
+    },
+  },
+  'is copied with what it knows': {
+    needs: ['fork'],
+    run: async (bench) => {
+      const session = await bench.open()
+      await says(session, { say: 'known' })
+      const copy = await bench.open({ forkFrom: session.ref })
+      ok(copy.ref.id !== session.ref.id, 'a copy is another session')
+      match((await says(copy, { say: `seen ${COUNT}` })).end.text, /seen 2/)
+      match((await says(session, { say: `seen ${COUNT}` })).end.text, /seen 2/)
+    },
+  },
+  'is resumed with what it knows': {
+    needs: ['resume'],
+    run: async (bench) => {
+      const session = await bench.open()
+      await says(session, { say: 'known' })
+      const { ref } = session
+      await session.close()
+      const again = await bench.open({ resume: ref })
+      strictEqual(again.ref.id, ref.id)
+      match((await says(again, { say: `seen ${COUNT}` })).end.text, /seen 2/)
+    },
+  },
+  'is put away while a person thinks, and goes on where it was': {
+    needs: ['defer', 'permissions', 'resume'],
+    run: async (bench) => {
+      bench.decide = () => ({ defer: true })
+      const session = await bench.open()
+      const script = [{ call: { sh: 'printf x >> once.txt' } }, { say: 'thought over' }] as const
+      const deferred = await says(session, ...script)
+      strictEqual(deferred.end.reason, 'deferred', deferred.end.error)
+      await session.close()
+      strictEqual(existsSync(join(bench.cwd, 'once.txt')), false)
+      const before = bench.asked.at(-1)?.id
+      bench.decide = ({ id }) => (id === before ? { allow: true } : { allow: false, reason: 'another one' })
+      const again = await bench.open({ resume: session.ref })
+      ok(again.proceed !== undefined, 'it has proceed()')
+      const { end } = await turn(again.proceed())
+      strictEqual(end.reason, 'done', end.error)
+      match(end.text, /thought over/)
+      strictEqual(read(bench, 'once.txt'), 'x')
+    },
+  },
+  'tells of an error of the model, and goes on after it': {
+    run: async (bench) => {
+      const session = await bench.open()
+      const { end } = await says(session, { fail: { status: 400, message: 'the model is confused' } })
+      strictEqual(end.reason, 'error', end.error)
+      match(end.error ?? '', /confused|400/)
+      strictEqual((await says(session, { say: 'better' })).end.reason, 'done')
+    },
+  },
+  'tells that its context is full': {
+    run: async (bench) => {
+      const session = await bench.open()
+      const message = 'prompt is too long: 250000 tokens > 200000 maximum. context_length_exceeded'
+      const { end } = await says(session, { fail: { status: 400, message } })
+      strictEqual(end.reason, 'context-full', `${end.reason}: ${end.error ?? ''}`)
+    },
+  },
+  'refuses a session that is not there': {
+    needs: ['resume'],
+    run: async (bench) => {
+      const ref = { agent: bench.adapter.name, id: '00000000-0000-4000-8000-000000000000', cwd: bench.cwd }
+      await rejects(async () => {
+        const session = await bench.open({ resume: ref })
+        const { end } = await says(session, { say: 'who am I?' })
+        if (end.reason !== 'done') throw new Error(end.error)
+      })
+    },
+  },
+}
+
+function textOf(parts: readonly AgentPart[]): string {
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+}
+
+/** The input of a shell tool, whatever its fields are called, with the other file in it. */
+function edited(input: unknown): unknown {
+  return JSON.parse(JSON.stringify(input).replaceAll('before.txt', 'after.txt')) as unknown
+}

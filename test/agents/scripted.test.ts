@@ -1,0 +1,40 @@
+/** The scripted agent passes what every agent must pass. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, it, onTestFinished } from 'vitest'
+import { scriptedAgent, type ScriptedStep } from 'nerve/agents'
+import { agentConformance, COUNT, stepsIn } from 'nerve/testing'
+
+const home = mkdtempSync(join(tmpdir(), 'nerve-scripted-'))
+
+const adapter = scriptedAgent({
+  folder: join(home, 'sessions'),
+  script: ({ prompt, before }) => {
+    const prompts = before.filter((one) => stepsIn(one) !== undefined).length + 1
+    const steps = (stepsIn(prompt) ?? []).flatMap((step): ScriptedStep[] => {
+      const { fail, call, say, usage = { input: 10, output: 1 } } = step
+      if (typeof fail === 'object') {
+        const { message = '' } = fail
+        return [{ fail: message, as: message.includes('too long') ? 'context-full' : 'error' }]
+      }
+      if (call !== undefined && 'sh' in call) return [{ shell: call.sh }]
+      return [{ usage }, { say: (say ?? '').replaceAll(COUNT, String(prompts)) }]
+    })
+    return steps
+  },
+})
+
+describe('the scripted agent', () => {
+  afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+  for (const { name, skip, run } of agentConformance({
+    adapter,
+    prepare: async () => {
+      const cwd = mkdtempSync(join(home, 'work-'))
+      onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
+      return { cwd, env: { PATH: process.env['PATH'] ?? '' } }
+    },
+  }))
+    it(skip === undefined ? name : `${name} (skipped: ${skip})`, { skip: skip !== undefined }, run)
+})
