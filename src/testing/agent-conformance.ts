@@ -17,7 +17,7 @@ import {
   type PermissionRequest,
 } from '../nodes/agents/adapter.ts'
 import type { ScriptStep } from '../gateway/script/script.ts'
-import { COUNT, scriptPrompt } from './prompted-script.ts'
+import { COUNT, REPLIES, scriptPrompt } from './prompted-script.ts'
 
 export interface AgentUnderTest {
   readonly adapter: AgentAdapter
@@ -235,9 +235,9 @@ const CASES: Readonly<
       for (let i = 0; i < 3; i += 1) await says(session, { say: 'more to remember' })
       ok(session.compact !== undefined, 'it has compact()')
       await session.compact()
-      const { end } = await says(session, { say: `seen ${COUNT}` })
+      const { end } = await says(session, { say: `remembers ${REPLIES}` })
       strictEqual(end.reason, 'done', end.error)
-      match(end.text, /seen [123]\b/)
+      match(end.text, /remembers [012]\b/)
     },
   },
   'is copied with what it knows': {

@@ -5,8 +5,9 @@
 import type { ModelRequest } from '../gateway/exchange.ts'
 import type { ScriptFunction, ScriptStep } from '../gateway/script/script.ts'
 
-/** A step that says how many such prompts the model was shown. */
+/** In what is said: how many such prompts the model was shown, and how many replies of its own. */
 export const COUNT = '{{prompts}}'
+export const REPLIES = '{{replies}}'
 
 const OPEN = '<script>'
 const CLOSE = '</script>'
@@ -27,7 +28,10 @@ export const promptedScript: ScriptFunction = (request, view) => {
   const steps = stepsIn(view.user)
   if (steps === undefined || request.tools.length === 0) return { say: 'A scripted session' }
   const step = steps[view.step] ?? { say: 'The script has ended.' }
-  return step.say === undefined ? step : { ...step, say: step.say.replaceAll(COUNT, String(promptsIn(request))) }
+  if (step.say === undefined) return step
+  const replies = request.messages.filter(({ role }) => role === 'assistant').length
+  const say = step.say.replaceAll(COUNT, String(promptsIn(request))).replaceAll(REPLIES, String(replies))
+  return { ...step, say }
 }
 
 function promptsIn({ messages }: ModelRequest): number {

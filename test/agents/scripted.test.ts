@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { scriptedAgent, type ScriptedStep } from 'nerve/agents'
-import { agentConformance, COUNT, stepsIn } from 'nerve/testing'
+import { agentConformance, COUNT, REPLIES, stepsIn } from 'nerve/testing'
 
 const home = mkdtempSync(join(tmpdir(), 'nerve-scripted-'))
 
@@ -19,7 +19,10 @@ const adapter = scriptedAgent({
         return [{ fail: message, as: message.includes('too long') ? 'context-full' : 'error' }]
       }
       if (call !== undefined && 'sh' in call) return [{ shell: call.sh }]
-      return [{ usage }, { say: (say ?? '').replaceAll(COUNT, String(prompts)) }]
+      return [
+        { usage },
+        { say: (say ?? '').replaceAll(COUNT, String(prompts)).replaceAll(REPLIES, String(prompts - 1)) },
+      ]
     })
     return steps
   },
@@ -36,5 +39,7 @@ describe('the scripted agent', () => {
       return { cwd, env: { PATH: process.env['PATH'] ?? '' } }
     },
   }))
-    it(skip === undefined ? name : `${name} (skipped: ${skip})`, { skip: skip !== undefined }, run)
+    it(skip === undefined ? name : `${name} (skipped: ${skip})`, { skip: skip !== undefined }, () =>
+      expect(run()).resolves.toBeUndefined(),
+    )
 })

@@ -3,7 +3,9 @@ import { nearest } from '../../base/nearest.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { AgentAdapter } from './adapter.ts'
 
-const ADAPTERS: Readonly<Record<string, () => Promise<AgentAdapter>>> = {}
+const ADAPTERS: Readonly<Record<string, () => Promise<AgentAdapter>>> = {
+  codex: async () => (await import('./codex-agent.ts')).codexAgent(),
+}
 
 export const agentNames: readonly string[] = Object.keys(ADAPTERS)
 
