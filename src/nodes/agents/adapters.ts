@@ -4,6 +4,7 @@ import { NerveError } from '../../base/nerve-error.ts'
 import type { AgentAdapter } from './adapter.ts'
 
 const ADAPTERS: Readonly<Record<string, () => Promise<AgentAdapter>>> = {
+  claude: async () => (await import('./claude-agent.ts')).claudeAgent(),
   codex: async () => (await import('./codex-agent.ts')).codexAgent(),
 }
 
