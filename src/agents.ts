@@ -23,6 +23,7 @@ export type {
 } from './nodes/agents/adapter.ts'
 export type { PermissionPolicy, PermissionRules } from './nodes/agents/permission.ts'
 export { claudeAgent, type ClaudeOptions } from './nodes/agents/claude-agent.ts'
+export { copilotAgent, type CopilotOptions } from './nodes/agents/copilot-agent.ts'
 export { codexAgent, type CodexOptions } from './nodes/agents/codex-agent.ts'
 export { scriptedAgent } from './nodes/agents/scripted-agent.ts'
 export type { ScriptedAgentOptions, ScriptedStep, ScriptedTurn } from './nodes/agents/scripted-agent.ts'

@@ -5,6 +5,7 @@ import type { AgentAdapter } from './adapter.ts'
 
 const ADAPTERS: Readonly<Record<string, () => Promise<AgentAdapter>>> = {
   claude: async () => (await import('./claude-agent.ts')).claudeAgent(),
+  copilot: async () => (await import('./copilot-agent.ts')).copilotAgent(),
   codex: async () => (await import('./codex-agent.ts')).codexAgent(),
 }
 
