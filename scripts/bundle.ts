@@ -7,6 +7,7 @@
  * What `src/index.ts` reaches without `import()` is one file, shared by all doors, so that a class is the same one whichever
  * door it came through. What is imported when it is wanted stays in files of its own. Nothing is renamed.
  */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown, type InputOptions, type OutputOptions } from 'rolldown'
@@ -15,13 +16,33 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const MAIN = join(ROOT, 'src', 'index.ts')
 
 /** What is loaded only by those who use it. */
-const DOORS = ['graph', 'control', 'state', 'agents', 'spec', 'nodes', 'parsers', 'terminal', 'sessions']
+const DOORS = [
+  'graph',
+  'control',
+  'state',
+  'agents',
+  'spec',
+  'nodes',
+  'parsers',
+  'terminal',
+  'claude-terminal',
+  'sessions',
+  'config',
+  'mcp',
+  'models',
+  'gateway',
+]
+
+const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly peerDependencies: Readonly<Record<string, string>>
+}
+const PEERS = Object.keys(peerDependencies)
 
 const INPUT: InputOptions = {
   cwd: ROOT,
   platform: 'node',
-  // Optional peers, one of them native: who has terminals installs them.
-  external: ['@lydell/node-pty', '@xterm/headless'],
+  // Optional peers: who needs one installs it.
+  external: PEERS.flatMap((peer) => [peer, new RegExp(`^${peer}/`)]),
   input: {
     index: MAIN,
     ...Object.fromEntries(DOORS.map((door) => [door, join(ROOT, 'src', `${door}.ts`)])),

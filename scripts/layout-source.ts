@@ -30,9 +30,22 @@ type Span = { readonly start: number; readonly end: number }
 export const DOORS: ReadonlyMap<string, string> = new Map([
   ['nerve', 'src/index.ts'],
   ['nerve/testing', 'src/testing/index.ts'],
-  ...['graph', 'control', 'state', 'agents', 'spec', 'nodes', 'parsers', 'terminal', 'sessions'].map(
-    (door) => [`nerve/${door}`, `src/${door}.ts`] as const,
-  ),
+  ...[
+    'graph',
+    'control',
+    'state',
+    'agents',
+    'spec',
+    'nodes',
+    'parsers',
+    'terminal',
+    'claude-terminal',
+    'sessions',
+    'config',
+    'mcp',
+    'models',
+    'gateway',
+  ].map((door) => [`nerve/${door}`, `src/${door}.ts`] as const),
 ])
 
 export function parseSource({ path, text }: SourceText): Source {

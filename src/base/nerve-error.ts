@@ -3,6 +3,7 @@
  * to do with it: `never` (a retry cannot help), `later` (try again), `pause` (wait for `data.until` or for a person).
  */
 export type ErrorCode =
+  | 'agent-failed'
   | 'bad-definition'
   | 'bad-duration'
   | 'bad-expression'
@@ -27,12 +28,16 @@ export type ErrorCode =
   | 'interrupted'
   | 'label-reused'
   | 'limit-reached'
+  | 'model-failed'
+  | 'mcp-failed'
   | 'nested-call'
   | 'not-found'
   | 'not-ready'
+  | 'not-trusted'
   | 'owned-elsewhere'
   | 'ownership-lost'
   | 'package-missing'
+  | 'pane-failed'
   | 'quota'
   | 'run-ended'
   | 'run-failed'

@@ -7,6 +7,8 @@ export interface Schema<Value = unknown> {
     readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<Value> | Promise<SchemaResult<Value>>
     readonly types?: { readonly input: unknown; readonly output: Value } | undefined
+    /** What it takes, as a JSON Schema: libraries that can say it have this. */
+    readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => unknown } | undefined
   }
 }
 
@@ -21,6 +23,20 @@ export interface SchemaIssue {
 
 export function isSchema(value: unknown): value is Schema {
   return (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value
+}
+
+/** What a schema takes as a JSON Schema, when its library can say it. */
+export function asJsonSchema(schema: Schema): Readonly<Record<string, unknown>> | undefined {
+  const own = schema as { readonly toJSONSchema?: unknown; readonly toJsonSchema?: unknown }
+  const { jsonSchema } = schema['~standard']
+  const method = own.toJSONSchema ?? own.toJsonSchema
+  const made: unknown =
+    jsonSchema === undefined
+      ? typeof method === 'function'
+        ? method.call(schema)
+        : undefined
+      : jsonSchema.input({ target: 'draft-2020-12' })
+  return typeof made === 'object' && made !== null ? (made as Readonly<Record<string, unknown>>) : undefined
 }
 
 /** The value as the schema gives it back, or an error that names every field that does not fit. */

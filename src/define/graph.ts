@@ -12,7 +12,7 @@ import type {
 } from '../engine/definition.ts'
 import { isLabel } from '../engine/scope.ts'
 import type { ErrorPolicy } from '../journal/events.ts'
-import { forkNodes } from './fork-nodes.ts'
+import { forkNodes } from '../engine/fork-nodes.ts'
 import { runGraph } from './graph-run.ts'
 import { checkSteps, layOut, sortSteps, type GraphStep, type StepFacts } from './graph-steps.ts'
 import { streamGraph, type StepEvent, type StreamHost } from './graph-stream.ts'

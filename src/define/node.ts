@@ -57,12 +57,13 @@ export function defineNode<Input = undefined, Output = unknown>(
     )
   const { description, kind = 'function', persistent = false, effect, policy, fork, ...abilities } = options
   const own = effect === undefined ? policy : { effect, ...policy }
-  const { input: _input, output: _output, ...lifecycle } = abilities
+  const { input, output: _output, ...lifecycle } = abilities
   return {
     id,
     kind,
     persistent,
     ...(own === undefined ? {} : { policy: own }),
+    ...(input === undefined ? {} : { input }),
     execute: checked(id, execute, options),
     ...lifecycle,
     ...(fork === undefined ? {} : { fork: (name: string) => forked(id, fork(name)) }),

@@ -52,6 +52,8 @@ export interface Node<Input = unknown, Output = unknown> {
   readonly policy?: Policy<Output>
   /** What it checks its input with, when it can say so. */
   readonly input?: Schema<Input>
+  /** What its steps make of its output, unless the step has a parser. For nodes made as data: types do not know of it. */
+  parser?(output: Output): unknown
   execute(input: Input, call: StepCall): Promise<Output> | Output
   start?(): Promise<void> | void
   stop?(): Promise<void> | void

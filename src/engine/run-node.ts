@@ -32,7 +32,7 @@ export function runNode(execution: Execution, context: Context, running: Running
   const { input, options } = running
   const node = typeof running.node === 'string' ? named(execution, running.node) : running.node
   if (isNode(node)) {
-    const { label = node.id, params: _params, parser, ...policy } = options
+    const { label = node.id, params: _params, parser = parserOf(node), ...policy } = options
     const merged = { ...node.policy, ...policy, ...(input === undefined ? {} : { input }) }
     return step(execution, label, (call) => parsed(executeNode(node, input, call), parser), merged)
   }
@@ -131,6 +131,8 @@ export interface StatePart {
   readonly run: object
   /** True when a replay that comes to `other` has been through this part: it may be left out when it lost a race. */
   precedes(other: StatePart): boolean
+  /** True when a replay goes through this part, whatever comes after it. */
+  readonly certain: boolean
   readonly scope: object
 }
 
@@ -142,13 +144,17 @@ export function keepState(ctx: Context): StatePart {
   const run = executionOf(ctx)
   const scope = scopeHere() ?? run.root.scope
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) at.keeps = true
+  const precedes = (other: object): boolean => {
+    for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
+      if (at.raced && !isWithin(other as Scope, at)) return false
+    return true
+  }
   return {
     run,
     scope,
-    precedes(other) {
-      for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
-        if (at.raced && !isWithin(other.scope as Scope, at)) return false
-      return true
+    precedes: (other) => precedes(other.scope),
+    get certain() {
+      return precedes(run.root.scope)
     },
   }
 }
@@ -156,6 +162,10 @@ export function keepState(ctx: Context): StatePart {
 function scopeHere(): Scope | undefined {
   const place = here.getStore()
   return place === undefined || 'inStep' in place ? undefined : place.scope
+}
+
+function parserOf(node: AnyNode): RunOptions['parser'] {
+  return node.parser === undefined ? undefined : (output: unknown) => node.parser?.(output)
 }
 
 function parsed(output: unknown, parser: RunOptions['parser']): unknown {

@@ -29,7 +29,12 @@ const DOORS: Readonly<Record<string, string>> = Object.fromEntries(
     'nodes',
     'parsers',
     'terminal',
+    'claude-terminal',
+    'mcp',
+    'models',
     'sessions',
+    'gateway',
+    'config',
   ].map((file) => [
     ['nerve', ...file.split('/').filter((part) => part !== 'index')].join('/'),
     new URL(`../${file}.${TYPESCRIPT ? 'ts' : 'js'}`, import.meta.url).href,
@@ -90,7 +95,7 @@ async function load(file: string, loading: Loading): Promise<readonly AnyRunnabl
   if (!existsSync(path)) throw new NerveError('bad-file', `There is no file ${file}.`)
   const kind = extname(path)
   if (SPEC_KINDS.includes(kind)) return [await loadSpec(file, path, loading)]
-  if (CODE_KINDS.includes(kind)) return loadCode(file, path, loading)
+  if (CODE_KINDS.includes(kind)) return loadCode(file, loading)
   throw new NerveError('bad-file', `${file} is not a workflow file or a spec: give a ${KINDS.join(', ')} file.`)
 }
 
@@ -103,18 +108,24 @@ async function loadSpec(file: string, path: string, { around, ...options }: Load
   throw specError('bad-file', read.problems)
 }
 
-async function loadCode(file: string, path: string, { fresh }: LoadOptions): Promise<readonly AnyRunnable[]> {
+/** Everything that a file of code exports. */
+export async function importFile(
+  file: string,
+  { fresh }: LoadOptions = {},
+): Promise<Readonly<Record<string, unknown>>> {
   hook()
-  let loaded: Record<string, unknown>
-  const url = pathToFileURL(path).href
+  const url = pathToFileURL(resolve(file)).href
   try {
     if (fresh === true) noticeChanges()
-    loaded = (await import(fresh === true ? addressOf(url) : url)) as Record<string, unknown>
+    return (await import(fresh === true ? addressOf(url) : url)) as Record<string, unknown>
   } catch (cause) {
     if (fresh === true) notLoaded(url)
     throw new NerveError('bad-file', `${file} could not be loaded: ${reason(cause)}`, { cause })
   }
-  const { default: main, ...named } = loaded
+}
+
+async function loadCode(file: string, options: LoadOptions): Promise<readonly AnyRunnable[]> {
+  const { default: main, ...named } = await importFile(file, options)
   const found = [main, ...Object.values(named)].filter((one) => isDefinition(one) || isNode(one))
   return [...new Set(found)]
 }

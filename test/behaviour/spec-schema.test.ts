@@ -5,8 +5,7 @@ import { fromSpec, parseSpec } from 'nerve/spec'
 import { SCHEMA_FILE, schemaText } from '../../scripts/spec-schema.ts'
 import { FUNCTION_NAMES, METHOD_NAMES } from '../../src/define/spec/expression-functions.ts'
 import { FORMS } from '../../src/define/spec/forms.ts'
-import { resolverOf } from '../../src/define/spec/input-schema.ts'
-import { checkShape, type JsonSchema } from '../../src/define/spec/json-schema.ts'
+import { checkShape, resolverOf, type JsonSchema } from '../../src/base/json-schema.ts'
 import { SPEC_FIELDS, STEP_FIELDS } from '../../src/define/spec/spec-schema.ts'
 
 const SCHEMA = JSON.parse(readFileSync(SCHEMA_FILE, 'utf8')) as JsonSchema

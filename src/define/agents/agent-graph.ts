@@ -13,7 +13,7 @@ import type {
 import { isDefinition, isNode, pathHere, stopWatch } from '../../engine/run-node.ts'
 import { isLabel } from '../../engine/scope.ts'
 import type { ErrorPolicy } from '../../journal/events.ts'
-import { forkNodes } from '../fork-nodes.ts'
+import { forkNodes } from '../../engine/fork-nodes.ts'
 import { checkMaxParallel, type GraphOptions } from '../graph.ts'
 import { runGraph } from '../graph-run.ts'
 import { layOut, sortSteps, type GraphStep, type StepFacts } from '../graph-steps.ts'

@@ -16,7 +16,7 @@ import type {
 } from '../../engine/definition.ts'
 import { isDefinition, isNode } from '../../engine/run-node.ts'
 import { isLabel } from '../../engine/scope.ts'
-import { forkNodes } from '../fork-nodes.ts'
+import { forkNodes } from '../../engine/fork-nodes.ts'
 import { outlineOf } from '../outline.ts'
 import type { Part } from './fit.ts'
 

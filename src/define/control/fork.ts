@@ -2,7 +2,7 @@ import { NerveError } from '../../base/nerve-error.ts'
 import type { AnyRunnable, Context } from '../../engine/definition.ts'
 import { adopt, isNode, namesOf, runnableOf } from '../../engine/run-node.ts'
 import { isLabel } from '../../engine/scope.ts'
-import { forkOne } from '../fork-nodes.ts'
+import { forkOne } from '../../engine/fork-nodes.ts'
 import { controlNode, given, type ControlForm, type ControlNode } from './control.ts'
 import type { Part } from './fit.ts'
 

@@ -1,11 +1,11 @@
 /** Everything that is wrong with a spec, found before anything is made of it. Pure. */
 import { nearest } from '../../base/nearest.ts'
+import { shown } from '../../base/shown.ts'
 import type { Names } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
 import type { ControlForm } from '../control/control.ts'
 import type { Sight } from './expression-check.ts'
 import { DEEPEST, expressionProblems, fillExpressions, templateProblems } from './expression-fields.ts'
-import { shown } from './expression-functions.ts'
 import { pickForm } from './form.ts'
 import { schemaProblems } from './input-schema.ts'
 import {
@@ -16,7 +16,7 @@ import {
   type Key,
   type Resolve,
   type ShapeProblem,
-} from './json-schema.ts'
+} from '../../base/json-schema.ts'
 import { DEFS, LABEL, NESTED_FIELDS, SPEC_FIELDS, SPEC_REQUIRED, STEP_FIELDS, stepFields } from './spec-schema.ts'
 import { afterOf, entriesOf, structureProblems, type StepEntry } from './step-entries.ts'
 

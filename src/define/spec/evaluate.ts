@@ -4,7 +4,8 @@
  */
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { NerveError } from '../../base/nerve-error.ts'
-import { FUNCTIONS, METHODS, isMacro, shown, type Meter } from './expression-functions.ts'
+import { shown } from '../../base/shown.ts'
+import { FUNCTIONS, METHODS, isMacro, type Meter } from './expression-functions.ts'
 import { isObject, operate } from './expression-operators.ts'
 
 const MAX_WORK = 1_000_000

@@ -1,7 +1,7 @@
 /** Fields that hold expressions, and texts with expressions in them. */
 import { checkNames, type Sight } from './expression-check.ts'
 import { parseExpression } from './expression.ts'
-import { isRecord, type Key, type ShapeProblem } from './json-schema.ts'
+import { isRecord, type Key, type ShapeProblem } from '../../base/json-schema.ts'
 import { bareExpression, isPieces, joinedExpression, pieces } from './template.ts'
 
 /** How deep anything in a spec may be nested. */

@@ -1,5 +1,6 @@
 /** What expressions can call. Each gives the same for the same: no clock, no chance, no patterns that can hang. */
 import { describe } from '../../base/nerve-error.ts'
+import { characters, shown } from '../../base/shown.ts'
 
 /** Counts the work of an expression, and ends it. */
 export interface Meter {
@@ -97,13 +98,6 @@ function size(meter: Meter, of: unknown): number {
   return count
 }
 
-/** As people count them, not in halves of surrogate pairs. */
-export function characters(text: string): number {
-  let count = 0
-  for (const _one of text) count += 1
-  return count
-}
-
 function text(meter: Meter, value: unknown, method: string): string {
   if (typeof value !== 'string') return meter.fail(`.${method}() works on texts, not on ${shown(value)}.`)
   meter.spend(value.length >> 4)
@@ -143,11 +137,4 @@ function numberOf(meter: Meter, value: unknown): number {
   if (typeof value === 'number') return value
   const found = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
   return Number.isFinite(found) ? found : meter.fail(`${shown(value)} is not a number.`)
-}
-
-/** A value in a message: short, whatever it is. */
-export function shown(value: unknown): string {
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
-  const made = typeof value === 'string' ? JSON.stringify(value) : describe(value)
-  return made.length > 60 ? `${made.slice(0, 57)}…` : made
 }

@@ -1,6 +1,7 @@
 /** What the operators of expressions mean for values of JSON. */
 import type { BinaryOperator } from '@marcbachmann/cel-js'
-import { finite, shown, type Meter } from './expression-functions.ts'
+import { shown } from '../../base/shown.ts'
+import { finite, type Meter } from './expression-functions.ts'
 
 export function operate(meter: Meter, op: BinaryOperator, [a, b]: readonly [unknown, unknown]): unknown {
   switch (op) {
@@ -63,7 +64,7 @@ function compare(op: BinaryOperator, a: number | string, b: number | string): bo
 }
 
 /** Equal as JSON: the order of fields does not count. */
-export function same(meter: Meter, a: unknown, b: unknown): boolean {
+function same(meter: Meter, a: unknown, b: unknown): boolean {
   meter.spend(1)
   if (a === b) return true
   if (Array.isArray(a) && Array.isArray(b))

@@ -2,7 +2,7 @@
 export { expr } from './expression.ts'
 export type { ExpressionFunction } from './expression.ts'
 export { jsonSchema } from './input-schema.ts'
-export type { JsonSchema } from './json-schema.ts'
+export type { JsonSchema } from '../../base/json-schema.ts'
 export { planFrom, planNode } from './plan.ts'
 export type { OfferedNode, PlanFromOptions, PlanOptions, PlanRequest } from './plan.ts'
 export type { SpecGraph } from './read-spec.ts'

@@ -6,11 +6,11 @@ import {
   KEYWORDS,
   checkShape,
   isRecord,
+  resolverOf,
   type JsonSchema,
   type Key,
-  type Resolve,
   type ShapeProblem,
-} from './json-schema.ts'
+} from '../../base/json-schema.ts'
 
 const SOURCES = new WeakMap<object, JsonSchema>()
 const ANNOTATIONS: readonly string[] = [
@@ -57,6 +57,7 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value> {
         const issues = checkShape(schema, value, { path: [], resolve })
         return issues.length === 0 ? { value: value as Value } : { issues }
       },
+      jsonSchema: { input: () => schema },
     },
   }
   SOURCES.set(made, schema)
@@ -66,19 +67,6 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value> {
 /** The JSON Schema that a schema was made of. */
 export function jsonSchemaOf(schema: object): JsonSchema | undefined {
   return SOURCES.get(schema)
-}
-
-/** References into the schema itself, and nowhere else. */
-export function resolverOf(schema: JsonSchema): Resolve {
-  return (ref) => {
-    if (!ref.startsWith('#')) return undefined
-    let at: unknown = schema
-    for (const part of ref.slice(1).split('/').slice(1)) {
-      const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
-      at = isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined
-    }
-    return isRecord(at) ? at : undefined
-  }
 }
 
 /** Keywords that are not known are a problem: a rule that is silently not checked is worse than none. */

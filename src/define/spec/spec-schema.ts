@@ -3,7 +3,7 @@
  * bring their own fields.
  */
 import type { ControlForm } from '../control/control.ts'
-import type { JsonSchema } from './json-schema.ts'
+import type { JsonSchema } from '../../base/json-schema.ts'
 
 const EXPRESSION = { $ref: '#/$defs/expression' }
 const COUNT = { type: 'integer', minimum: 1 }

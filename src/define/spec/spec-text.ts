@@ -1,6 +1,6 @@
 /** The text of a spec, YAML or JSON, as data that knows where in the text each part of it is. */
 import type { Document, Node, Pair, Scalar } from 'yaml'
-import type { Key, ShapeProblem } from './json-schema.ts'
+import type { Key, ShapeProblem } from '../../base/json-schema.ts'
 
 const MAX_CHARACTERS = 1_000_000
 

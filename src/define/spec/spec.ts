@@ -4,7 +4,7 @@ import type { Names } from '../../engine/definition.ts'
 import type { Budget, Durability, ErrorPolicy } from '../../journal/events.ts'
 import { NOT_A_SPEC } from './check-spec.ts'
 import { FORMS } from './forms.ts'
-import { isRecord, type JsonSchema, type ShapeProblem } from './json-schema.ts'
+import { isRecord, type JsonSchema, type ShapeProblem } from '../../base/json-schema.ts'
 import { readSpec, type SpecGraph } from './read-spec.ts'
 import { problemText, readText, type SpecProblem, type SpecText } from './spec-text.ts'
 

@@ -1,6 +1,6 @@
 /** The steps of a spec as they are written: by their ids, or as a list. */
 import { checkSteps } from '../graph-steps.ts'
-import { isRecord, type Key, type ShapeProblem } from './json-schema.ts'
+import { isRecord, type Key, type ShapeProblem } from '../../base/json-schema.ts'
 
 export interface StepEntry {
   readonly id: string

@@ -6,7 +6,7 @@ import { given, sourceOf, type ControlNode, type SpecWriter } from '../control/c
 import { isGraph, type Graph } from '../graph.ts'
 import type { GraphStep } from '../graph-steps.ts'
 import { jsonSchemaOf } from './input-schema.ts'
-import { isRecord } from './json-schema.ts'
+import { isRecord } from '../../base/json-schema.ts'
 import type { Spec, SpecStep } from './spec.ts'
 import { GRAPH_FIELDS, STEP_FIELDS } from './spec-schema.ts'
 import { asTemplate, templateOf } from './template.ts'

@@ -97,7 +97,7 @@ function mappedPolicy(policy: Policy, update: (output: unknown) => unknown): Pol
   const { onError } = policy
   if (onError === undefined || onError === 'fail') return policy
   if ('skip' in onError) return { ...policy, onError: { skip: update(onError.skip) } }
-  return { ...policy, onError: { fallback: (call) => after(onError.fallback(call), update) } }
+  return { ...policy, onError: { fallback: (call, error) => after(onError.fallback(call, error), update) } }
 }
 
 /** What a step keeps of what its function returned: checked, and with a warning when a context window is filling up. */

@@ -1,7 +1,6 @@
-/** The part of JSON Schema that specs use: to check specs themselves, and the inputs of what they define. Pure. */
-import { nearest } from '../../base/nearest.ts'
-import { UNCOUNTED, characters, shown } from './expression-functions.ts'
-import { same } from './expression-operators.ts'
+/** The part of JSON Schema that is checked: of specs themselves, and of inputs and answers. Pure. */
+import { nearest } from './nearest.ts'
+import { characters, shown } from './shown.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 export type Key = string | number
@@ -235,7 +234,24 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 function equal(a: unknown, b: unknown): boolean {
-  return same(UNCOUNTED, a, b)
+  if (a === b) return true
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, at) => equal(one, b[at]))
+  if (!isRecord(a) || !isRecord(b)) return false
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]))
+}
+
+/** References into the schema itself, and nowhere else. */
+export function resolverOf(schema: JsonSchema): Resolve {
+  return (ref) => {
+    if (!ref.startsWith('#')) return undefined
+    let at: unknown = schema
+    for (const part of ref.slice(1).split('/').slice(1)) {
+      const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+      at = isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined
+    }
+    return isRecord(at) ? at : undefined
+  }
 }
 
 export const KEYWORDS: readonly string[] = ['type', '$ref', ...Object.keys(RULES)]
