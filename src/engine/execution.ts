@@ -350,7 +350,8 @@ export class Execution implements Source {
    */
   #canWait(): boolean {
     const leaves = this.#headStatus === 'waiting' && !this.#headDelayed && statusOf(this.state) === 'running'
-    this.#headDelayed = this.committer.lags(this, leaves && this.#rows.length > 0)
+    // A function that goes on with its answer may say nothing for long.
+    this.#headDelayed = this.committer.lags(this, leaves && this.calls.size === 0 && this.#rows.length > 0)
     return this.#headDelayed
   }
 

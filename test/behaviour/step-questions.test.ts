@@ -68,6 +68,30 @@ describe('a question of a step', () => {
     expect((await stage.host.replay(run.id)).same).toBe(true)
   })
 
+  it.each(['answered', 'withdrawn'])(
+    'is gone from the inbox once it is %s, also while its function works on',
+    async (how) => {
+      const stage = await openStage()
+      const elsewhere = new AbortController()
+      const work = gate()
+      const run = await stage.host.start(
+        workflow('busy', (ctx) =>
+          ctx.step('ask', async ({ ask }) => {
+            await ask('Here or there?', { signal: elsewhere.signal }).catch(() => undefined)
+            await work.promise
+          }),
+        ),
+      )
+      const [question] = await open(stage)
+      if (how === 'answered') await stage.host.answer(question?.id ?? '', 'here')
+      else elsewhere.abort(new Error('there'))
+      await until(async () => (await stage.host.inbox()).length === 0, 'an empty inbox')
+      expect((await stage.host.run(run.id)).status).toBe('running')
+      work.resolve()
+      await run.result()
+    },
+  )
+
   it('leaves the inbox with the attempt that asked, and the next one asks again', async () => {
     const stage = await openStage()
     const heard: unknown[] = []
