@@ -19,14 +19,16 @@ interface Journal {
   close(): void
 }
 
-/** As in Nerve's own table, run and sequence number share one integer key. */
+/** As in Nerve's own table, run and sequence number share one integer key; and its pages. */
 const SEQ_SPACE = 2 ** 26
+const PAGE_BYTES = 2048
 const TABLE = 'events(id INTEGER PRIMARY KEY, time INTEGER NOT NULL, data TEXT NOT NULL, blob TEXT)'
 
 function open({ variant, dir }: Setup): Journal {
   mkdirSync(dir, { recursive: true })
   const db = new DatabaseSync(join(dir, 'raw.db'))
-  db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${variant?.startsWith('power') ? 'FULL' : 'NORMAL'}`)
+  db.exec(`PRAGMA page_size=${PAGE_BYTES}; PRAGMA journal_mode=WAL`)
+  db.exec(`PRAGMA synchronous=${variant?.startsWith('power') ? 'FULL' : 'NORMAL'}`)
   db.exec(`CREATE TABLE IF NOT EXISTS ${TABLE}`)
   const insert = db.prepare('INSERT INTO events VALUES(?, ?, ?, NULL)')
   const select = db.prepare('SELECT data FROM events WHERE id >= ? AND id < ? ORDER BY id')
@@ -205,6 +207,11 @@ async function read({ dir }: Setup): Promise<number> {
   return events.filter((event) => event.type === 'step-completed').length
 }
 
+/** Imported when it is wanted: only they need the PTY. */
+const shells = () => import('./raw-terminal.ts')
+
+const gateways = () => import('./raw-gateway.ts')
+
 export async function load(): Promise<Series> {
   return {
     versions: { sqlite: process.versions['sqlite'] ?? '?' },
@@ -217,5 +224,11 @@ export async function load(): Promise<Series> {
     ask,
     seed,
     resume,
+    printed: async (setup) => (await shells()).printed(setup),
+    echoed: async () => (await shells()).echoed(),
+    halted: async (setup) => (await shells()).halted(setup),
+    command: async () => (await shells()).command(),
+    called: async () => (await gateways()).called(),
+    streamed: async (setup) => (await gateways()).streamed(setup),
   }
 }

@@ -8,6 +8,12 @@ import { FORMAT } from '../journal/events.ts'
 const BUSY_MS = 10_000
 const SQLITE_BUSY = 5
 
+/** A commit writes whole pages, an ordinary step one of them for a hundred bytes: so half of what SQLite takes by itself. */
+const PAGE_BYTES = 2_048
+
+/** A checkpoint waits for the disk, and a log that has to grow costs more than one that is written over: between the two. */
+const LOG_BYTES = 3_000 * PAGE_BYTES
+
 /** An event's key is its run's number and its sequence number in one integer: one b-tree, in order of reading. */
 export const SEQ_SPACE = 2 ** 26
 
@@ -70,12 +76,14 @@ function checked(db: DatabaseSync, file: string): DatabaseSync {
 function writable(db: DatabaseSync, file: string): DatabaseSync {
   return orClosed(db, () => {
     db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    // A database that is there keeps the pages it has.
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
     switchToWal(db)
     db.exec('PRAGMA synchronous = NORMAL')
     db.exec('PRAGMA journal_size_limit = 16777216')
-    // A checkpoint waits for the disk, and a log that has to grow costs more than one that is written over: between the two.
-    db.exec('PRAGMA wal_autocheckpoint = 1500')
     createTables(db, file)
+    const page = Number(db.prepare('PRAGMA page_size').get()?.['page_size'])
+    db.exec(`PRAGMA wal_autocheckpoint = ${LOG_BYTES / page}`)
   })
 }
 

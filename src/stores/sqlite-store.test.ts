@@ -57,6 +57,23 @@ describe('the file of a SqliteStore', () => {
     await store.close()
   })
 
+  it('has small pages, and keeps those it has', async () => {
+    const [small, large] = [newFile(), newFile()]
+    await (await open(large)).close()
+    rmSync(large)
+    const made = new DatabaseSync(large)
+    made.exec('PRAGMA page_size = 4096; PRAGMA journal_mode = WAL')
+    made.close()
+    for (const file of [small, large]) {
+      const store = await open(file)
+      await writeRun(store, 'r1', 'a')
+      expect(await store.read('r1', 0, 10)).toHaveLength(2)
+      await store.close()
+    }
+    const pageOf = (file: string): number => readFileSync(file).readUInt16BE(16)
+    expect([pageOf(small), pageOf(large)]).toEqual([2048, 4096])
+  })
+
   it('lies in a folder that ignores itself in git', async () => {
     const file = newFile()
     await (await open(file)).close()

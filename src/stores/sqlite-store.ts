@@ -20,7 +20,13 @@ import type {
 import { openDatabase, SEQ_SPACE, storeError, type OpenOptions } from './sqlite-schema.ts'
 import { headQuery } from './sqlite-heads.ts'
 
-const KEPT_NUMBERS = 1_024
+const MOST_KNOWN = 1_024
+
+/** A run that was appended to here: its number, and the last event that was seen of it. */
+interface Known {
+  readonly no: number
+  last: number
+}
 
 // Plain question marks only: Node 22 takes ?1 for a named parameter, and binds nothing to it.
 const STATEMENTS = {
@@ -28,12 +34,12 @@ const STATEMENTS = {
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
   /**
-   * Writes nothing when the run has another epoch, or no event before this one: then there is no time, and an event
-   * without one is ignored. An INSERT ... SELECT would say it plainer, and make a temporary table each time.
+   * Writes nothing when the run has another epoch: then there is no time, and an event without one is ignored. An INSERT
+   * ... SELECT would say it plainer, and make a temporary table each time.
    */
-  nextEvent: `INSERT OR IGNORE INTO events VALUES(?, (SELECT ? FROM runs
-    WHERE no = ? AND epoch = ? AND EXISTS (SELECT 1 FROM events e WHERE e.id = ?)), ?, ?)`,
+  ownEvent: 'INSERT OR IGNORE INTO events VALUES(?, (SELECT ? FROM runs WHERE no = ? AND epoch = ?), ?, ?)',
   runNumber: 'SELECT no, epoch FROM runs WHERE id = ?',
+  lastEvent: 'SELECT max(id) AS id FROM events WHERE id >= ? AND id < ?',
   event: 'INSERT INTO events VALUES(?, ?, ?, ?)',
   blob: 'INSERT OR IGNORE INTO blobs VALUES(?, ?)',
   createRun: 'INSERT INTO runs VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -74,7 +80,7 @@ export class SqliteStore implements JournalStore {
   readonly #db: DatabaseSync
   readonly #file: string
   readonly #sql: Statements
-  readonly #numbers = new Map<string, number>()
+  readonly #known = new Map<string, Known>()
   #durability: Durability = 'process'
 
   constructor(db: DatabaseSync, file: string) {
@@ -186,7 +192,7 @@ export class SqliteStore implements JournalStore {
     return this.#try(() =>
       this.#transaction(() => {
         for (const run of runs) {
-          this.#numbers.delete(run)
+          this.#known.delete(run)
           const no = this.#sql.runNumber.get(run)?.['no']
           if (no === undefined) continue
           this.#sql.removeEvents.run(Number(no) * SEQ_SPACE, (Number(no) + 1) * SEQ_SPACE)
@@ -202,65 +208,67 @@ export class SqliteStore implements JournalStore {
     return this.#try(() => this.#db.close())
   }
 
-  /** The next event of a run: one statement finds out whether it may be written, and writes it. */
-  #appendNext(append: Append, no: number, row: Row): AppendResult {
-    const id = no * SEQ_SPACE + row.seq
-    const { changes } = this.#sql.nextEvent.run(id, row.time, no, append.epoch, id - 1, row.data, row.blob ?? null)
-    if (changes === 1) return 'ok'
-    if (this.#isCurrent(append)) throw gap(append.run, row.seq)
-    return 'fenced'
-  }
-
   #isCurrent({ run, epoch }: Append): boolean {
     return Number(this.#sql.runNumber.get(run)?.['epoch']) === epoch
   }
 
-  /** A run's number never changes while the run exists; those in use are kept at hand. */
-  #numberOf(run: string): number | undefined {
-    const known = this.#numbers.get(run)
+  #find(run: string): Known | undefined {
+    const known = this.#known.get(run)
     if (known !== undefined) return known
-    const found = this.#sql.runNumber.get(run)?.['no']
-    if (typeof found !== 'number') return undefined
-    if (this.#numbers.size >= KEPT_NUMBERS) this.#numbers.clear()
-    this.#numbers.set(run, found)
-    return found
+    const no = this.#sql.runNumber.get(run)?.['no']
+    if (typeof no !== 'number') return undefined
+    return this.#keep(run, { no, last: this.#lastOf(no) })
+  }
+
+  #lastOf(no: number): number {
+    const base = no * SEQ_SPACE
+    const found = this.#sql.lastEvent.get(base, base + SEQ_SPACE)?.['id']
+    return typeof found === 'number' ? found - base : 0
+  }
+
+  /** An event that does not follow the last one seen may still follow one that another process appended. */
+  #follows(known: Known, { seq }: Row): boolean {
+    if (seq !== known.last + 1) known.last = this.#lastOf(known.no)
+    return seq === known.last + 1
+  }
+
+  #keep(run: string, known: Known): Known {
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear()
+    this.#known.set(run, known)
+    return known
   }
 
   #append(append: Append): AppendResult {
     const { run, rows, head, create, epoch } = append
     const created = create !== undefined && head !== undefined
-    if (created) {
-      // A child may be created only by whoever owns its tree.
-      if (run !== head.root && !this.#isCurrent({ ...append, run: head.root })) return 'fenced'
-      this.#create(head, create.host, epoch)
+    // A child may be created only by whoever owns its tree.
+    if (created && run !== head.root && !this.#isCurrent({ ...append, run: head.root })) return 'fenced'
+    const known = created ? this.#create(head, create.host, epoch) : this.#find(run)
+    if (known === undefined) return 'fenced'
+    // The first event finds out whether the run is still owned here, as it is written.
+    let owned = created
+    for (const row of rows) {
+      if (!this.#follows(known, row) || !this.#insert(append, known.no, row, owned)) {
+        if (owned || this.#isCurrent(append)) throw gap(run, row.seq)
+        return 'fenced'
+      }
+      owned = true
+      known.last = row.seq
     }
-    const no = this.#numberOf(run)
-    const [first] = rows
-    if (no === undefined) return 'fenced'
-    if (first !== undefined && first.seq > 1) {
-      if (this.#appendNext(append, no, first) === 'fenced') return 'fenced'
-    } else {
-      if (!created && !this.#isCurrent(append)) return 'fenced'
-      if (first !== undefined)
-        this.#sql.event.run(no * SEQ_SPACE + first.seq, first.time, first.data, first.blob ?? null)
-    }
-    this.#appendRest(append, no)
-    if (head !== undefined && !created) this.#update(head, no)
+    if (!owned && !this.#isCurrent(append)) return 'fenced'
+    if (head !== undefined && !created) this.#update(head, known.no)
     for (const done of append.settle ?? []) this.#sql.settle.run(done.result, done.command)
     return 'ok'
   }
 
-  /** What comes after the first row, and the large values of all. */
-  #appendRest({ run, rows }: Append, no: number): void {
-    let last: number | undefined
-    for (const row of rows) {
-      if (row.blob !== undefined && row.blobText !== undefined) this.#sql.blob.run(row.blob, row.blobText)
-      if (last !== undefined) {
-        if (row.seq !== last + 1) throw gap(run, row.seq)
-        this.#sql.event.run(no * SEQ_SPACE + row.seq, row.time, row.data, row.blob ?? null)
-      }
-      last = row.seq
-    }
+  /** False when the run is not owned here, unless that is known. */
+  #insert({ epoch }: Append, no: number, row: Row, owned: boolean): boolean {
+    const id = no * SEQ_SPACE + row.seq
+    const { time, data, blob = null } = row
+    if (owned) this.#sql.event.run(id, time, data, blob)
+    else if (this.#sql.ownEvent.run(id, time, no, epoch, data, blob).changes === 0) return false
+    if (blob !== null && row.blobText !== undefined) this.#sql.blob.run(blob, row.blobText)
+    return true
   }
 
   #update(head: RunHead, no: number): void {
@@ -269,9 +277,9 @@ export class SqliteStore implements JournalStore {
     this.#sql.head.run(status, updated, wake ?? null, questions.length, open, JSON.stringify(head), no)
   }
 
-  #create(head: RunHead, host: string, epoch: number): void {
+  #create(head: RunHead, host: string, epoch: number): Known {
     const { run, root, definition, status, updated, wake, questions } = head
-    this.#sql.createRun.run(
+    const { lastInsertRowid } = this.#sql.createRun.run(
       run,
       root,
       definition,
@@ -284,6 +292,7 @@ export class SqliteStore implements JournalStore {
       epoch,
       JSON.stringify(head),
     )
+    return this.#keep(run, { no: Number(lastInsertRowid), last: 0 })
   }
 
   #sync(durability: Durability): void {
@@ -300,8 +309,8 @@ export class SqliteStore implements JournalStore {
       this.#sql.commit.run()
       return value
     } catch (error) {
-      // The number of a run that was not created after all is given to another one.
-      this.#numbers.clear()
+      // Neither the runs it created nor the events it appended are there.
+      this.#known.clear()
       if (this.#db.isTransaction) this.#sql.rollback.run()
       throw error
     }

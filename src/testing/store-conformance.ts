@@ -109,6 +109,17 @@ const JOURNAL: Readonly<Record<string, Check>> = {
     deepStrictEqual(await store.append([settling, made], 'power'), ['ok', 'ok'])
     strictEqual(await store.result(command), 'done')
   },
+  'what is appended to a run that is not there reaches no other one': async (store) => {
+    await create(store, 'r0')
+    const made = { run: 'r1', epoch: 1, rows: [created('r1')], head: head('r1'), create: { host: 'h1' } }
+    await rejects(async () => store.append([made, { run: 'r0', epoch: 1, rows: [step(9)] }], 'process'))
+    await create(store, 'r2')
+    strictEqual(await append(store, 'r1', [step(2)]), 'fenced')
+    await store.remove(['r2'])
+    await create(store, 'r3')
+    strictEqual(await append(store, 'r2', [step(2)]), 'fenced')
+    deepStrictEqual(await seqs(store, 'r3'), [1])
+  },
   'creating a run that exists is refused and changes nothing': async (store) => {
     await create(store, 'r1')
     await append(store, 'r1', [step(2)])
@@ -181,6 +192,7 @@ const OWNERS: Readonly<Record<string, Check>> = {
       settle: [{ command, result: 'no' }],
     }
     deepStrictEqual(await store.append([late, { run: 'r2', epoch: 1, rows: [step(2)] }], 'process'), ['fenced', 'ok'])
+    deepStrictEqual(await store.append([{ ...late, rows: [] }], 'process'), ['fenced'])
     deepStrictEqual(await seqs(store, 'r1'), [1])
     deepStrictEqual(await seqs(store, 'r2'), [1, 2])
     strictEqual((await store.find('r1'))?.head.status, 'running')
