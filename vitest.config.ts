@@ -8,6 +8,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: [...source, 'node', 'import', 'default'] } },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
+    // What takes long, or needs much of the system: vitest.long.config.ts and vitest.agents.config.ts.
+    exclude: ['**/*.long.test.ts', '**/*.matrix.test.ts', '**/node_modules/**'],
     // Processes, not threads: tests signal, kill and chdir, and node:sqlite is native code.
     pool: 'forks',
     maxWorkers: 2,

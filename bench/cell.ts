@@ -109,12 +109,13 @@ async function measureThroughput(series: Series, job: Job): Promise<Partly> {
 }
 
 async function measureAsk(series: Series, job: Job): Promise<Partly> {
-  if (series.ask === undefined) throw new Error(`not offered: ${job.series} has no question`)
-  const warm = await series.ask({ ...job.setup, n: 3, dir: join(job.setup.dir, 'warm'), warm: true })
+  const make = series[job.mode as 'ask' | 'echoed' | 'halted']
+  if (make === undefined) throw new Error(`not offered: ${job.series} has no ${job.mode}`)
+  const warm = await make({ ...job.setup, n: 3, dir: join(job.setup.dir, 'warm'), warm: true })
   const warmed = now()
   for (let i = 0; now() - warmed < job.warmMs; i++) await warm.run(i)
   await warm.close?.()
-  const prepared = await series.ask({ ...job.setup, dir: join(job.setup.dir, 'store') })
+  const prepared = await make({ ...job.setup, dir: join(job.setup.dir, 'store') })
   const times: AskTimes[] = []
   const began = now()
   do times.push(await prepared.run(times.length))
@@ -182,6 +183,8 @@ async function measure(series: Series, job: Job): Promise<Partly> {
     case 'read':
       return measureResume(series, job)
     case 'ask':
+    case 'echoed':
+    case 'halted':
       return measureAsk(series, job)
     case 'park':
       return measurePark(series, job)
@@ -195,6 +198,10 @@ async function measure(series: Series, job: Job): Promise<Partly> {
     case 'reduce':
     case 'bigState':
     case 'nested':
+    case 'printed':
+    case 'command':
+    case 'called':
+    case 'streamed':
       return measureThroughput(series, job)
     case 'cold':
       throw new Error('a cold start is measured before anything is imported')

@@ -60,7 +60,12 @@ const TASKS = {
   test: [
     ...CHECK,
     { name: 'system', args: ['scripts/system-packages.ts'] },
+    { name: 'agents', args: ['scripts/vendors.ts'] },
     { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run'] },
+  ],
+  'test:long': [
+    { name: 'system', args: ['scripts/system-packages.ts', '--long'] },
+    { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.long.config.ts'] },
   ],
   check: CHECK,
   build: BUILD.map((step, index) => (index === 0 ? { ...step, clean: 'dist' } : step)),

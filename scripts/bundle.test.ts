@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -10,6 +10,8 @@ const dist = join(home, 'dist')
 
 beforeAll(async () => {
   copyFileSync(join(import.meta.dirname, '..', 'package.json'), join(home, 'package.json'))
+  // Optional peers can be found here: what loads none does not want any.
+  symlinkSync(join(import.meta.dirname, '..', 'node_modules'), join(home, 'node_modules'), 'junction')
   await bundle(dist)
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -49,6 +51,35 @@ it('loads one file behind the main door, and neither SQLite nor the streams of n
   `)
   expect(loaded).toBe('')
 })
+
+/** The files that loading a door loads, from the folder of the package. */
+function loadedBy(door: string): string[] {
+  const files = program(`
+    import { registerHooks } from 'node:module'
+    registerHooks({
+      resolve(specifier, context, next) {
+        const found = next(specifier, context)
+        if (!found.url.startsWith('node:')) console.log(found.url)
+        return found
+      },
+    })
+    await import('${door}')
+  `).split('\n')
+  return files.map((url) => url.replace(/^.*?\/(?=dist\/|node_modules\/)/, ''))
+}
+
+it('loads two files for the main door, also when everything else is there', () => {
+  expect(loadedBy('nerve')).toEqual(['dist/index.js', 'dist/chunks/core.js'])
+})
+
+it.each(['testing', 'models', 'mcp', 'gateway', 'agents'])(
+  'loads no package for nerve/%s before it is used',
+  (door) => {
+    const files = loadedBy(`nerve/${door}`)
+    expect(files).toContain('dist/chunks/core.js')
+    expect(files.filter((file) => !file.startsWith('dist/'))).toEqual([])
+  },
+)
 
 it('keeps what is imported when it is wanted in files of its own', () => {
   const files = readdirSync(join(dist, 'chunks'))

@@ -21,6 +21,7 @@ const DOORS = [
   'control',
   'state',
   'agents',
+  'library',
   'spec',
   'nodes',
   'parsers',

@@ -43,7 +43,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   host: BELOW_HOST,
   surfaces: ['host', 'base'],
   testing: [...BELOW_HOST, 'host', 'door'],
-  door: ['define', 'nodes', 'host', ...CORE],
+  door: ['define', 'nodes', 'gateway', 'host', ...CORE],
 }
 
 const ROOMS = Object.keys(ARROWS).filter((room) => room !== 'door')

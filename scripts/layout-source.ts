@@ -35,6 +35,7 @@ export const DOORS: ReadonlyMap<string, string> = new Map([
     'control',
     'state',
     'agents',
+    'library',
     'spec',
     'nodes',
     'parsers',

@@ -7,7 +7,15 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /** The program that tests look for, and the Debian package it is in. */
-const WANTED: Readonly<Record<string, string>> = { zsh: 'zsh', fish: 'fish', bwrap: 'bubblewrap', python3: 'python3' }
+const WANTED: Readonly<Record<string, string>> = {
+  zsh: 'zsh',
+  fish: 'fish',
+  bwrap: 'bubblewrap',
+  python3: 'python3',
+  tmux: 'tmux',
+  // Big, and used by the long tests alone.
+  ...(process.argv.includes('--long') ? { kitty: 'kitty', Xvfb: 'xvfb' } : {}),
+}
 
 function isHere(program: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {

@@ -7,6 +7,9 @@ export {
   type TerminalNode,
   type TerminalPart,
 } from './nodes/terminal/terminal.ts'
+export type { PaneOptions } from './nodes/panes/pane-options.ts'
+export type { PaneKind } from './nodes/panes/pane-port.ts'
+export type { PaneFacts } from './nodes/terminal/terminal-process.ts'
 export type { TerminalScreen } from './nodes/terminal/screen-model.ts'
 export type { TerminalState } from './nodes/terminal/terminal-keeper.ts'
 export type { TerminalOptions } from './nodes/terminal/terminal-options.ts'

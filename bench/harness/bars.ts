@@ -253,6 +253,39 @@ function storageBars(summary: Summary): Bar[] {
   ]
 }
 
+/** Throughput is how fast we are as a part of the floor; latency how many times its time. */
+function shellBars(summary: Summary): Bar[] {
+  const part = (ours: string): Compared[] => faster(summary, ours, 'raw:pty', ({ id }) => id === 'W16')
+  const halts = summary.figures
+    .filter(({ workload, series }) => workload === 'W18' && series.startsWith('nerve:'))
+    .map((figure) => ({ value: figure.wall.ms, where: `${figure.series}, ${at(figure, 'wall')}` }))
+  return [
+    atLeast('printing in a terminal with a screen, against a raw PTY', 0.5, part('nerve:screen')),
+    atLeast('printing in a terminal without a screen, against a raw PTY', 0.9, part('nerve:no-screen')),
+    ...['nerve:screen', 'nerve:no-screen'].map((ours) =>
+      atMost(`echo in a terminal (${ours}), against a raw PTY`, 3, '×', times(summary, ours, 'raw:pty', 'W17')),
+    ),
+    atMost('Ctrl-C while a terminal is flooded', 200, ' ms', halts),
+    atMost(
+      'echo as a command, against a raw child process',
+      2,
+      '×',
+      times(summary, 'nerve:bash', 'raw:spawn', 'W19'),
+      true,
+    ),
+  ]
+}
+
+/** A stream that passes is judged. A call that is answered at once is two calls on loopback instead of one; it is shown. */
+function gatewayBars(summary: Summary): Bar[] {
+  const against = (ours: string, workload: string): Compared[] => times(summary, ours, 'raw:provider', workload)
+  return [
+    atMost('a stream through the gateway, against the provider', 1.5, '×', against('nerve:gateway', 'W21')),
+    atMost('a stream that is translated, against the provider', 1.5, '×', against('nerve:translating', 'W21'), true),
+    atMost('a call through the gateway, against the provider', 3, '×', against('nerve:gateway', 'W20'), true),
+  ]
+}
+
 /** Short runs: how they compare is told, and not judged per step. */
 function shortRuns(summary: Summary): Bar[] {
   const few = (durable: boolean) => (workload: Workload, size: number) =>
@@ -276,6 +309,8 @@ export function judge(summary: Summary): Bar[] {
     ...graphBars(summary),
     ...growthBars(summary),
     ...storageBars(summary),
+    ...shellBars(summary),
+    ...gatewayBars(summary),
     ...shortRuns(summary),
   ]
 }

@@ -1,6 +1,6 @@
 // Builds Nerve into a temporary folder, as the package that users get: from the sources, starting and loading on first use would
 // mostly measure how fast Node strips types. The benchmark never writes into the repository's own dist.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -20,6 +20,8 @@ export async function buildNerve(): Promise<Built> {
     // Imported here, so that what is wrong with the bundler is a problem that is reported and not the end of the run.
     const { bundle } = await import('../../scripts/bundle.ts')
     await bundle(folder)
+    // For the packages that terminals need; users have them beside the package, too.
+    symlinkSync(join(import.meta.dirname, '..', '..', 'node_modules'), join(folder, 'node_modules'))
     return { entry: pathToFileURL(join(folder, 'index.js')).href, problem: undefined, remove }
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error)

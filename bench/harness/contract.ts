@@ -62,6 +62,18 @@ export interface Series {
   /** One step inside n graphs, each inside the next. */
   readonly nested?: Prepare
   readonly ask?: Prepare<AskTimes>
+  /** n MB of lines printed in a terminal. */
+  readonly printed?: Prepare
+  /** `echo` at the prompt of a shell that is there already: the answer is its output. */
+  readonly echoed?: Prepare<AskTimes>
+  /** Ctrl-C at n MB of a flood: the answer is the prompt. */
+  readonly halted?: Prepare<AskTimes>
+  /** `echo` as a command of its own. */
+  readonly command?: Prepare
+  /** One call of a model that is answered at once. */
+  readonly called?: Prepare
+  /** One call of a model whose n tokens are streamed. */
+  readonly streamed?: Prepare
   /** Runs until the step after the n-th, which kills its own process. Never returns. */
   readonly seed?: (setup: Setup) => Promise<unknown>
   /** Before `resume` or `read` is timed: loads what is loaded on first use, on an empty store. */
@@ -85,7 +97,11 @@ export type Repeated =
   | 'reduce'
   | 'bigState'
   | 'nested'
-export type Mode = Repeated | 'ask' | 'cold' | 'seed' | 'resume' | 'read' | 'park'
+  | 'printed'
+  | 'command'
+  | 'called'
+  | 'streamed'
+export type Mode = Repeated | 'ask' | 'echoed' | 'halted' | 'cold' | 'seed' | 'resume' | 'read' | 'park'
 
 /** One cell of one round: everything the child process needs to know. */
 export interface Job {

@@ -138,6 +138,8 @@ function render(section: Section): string {
     case 'park':
       return memoryTable(section)
     case 'ask':
+    case 'echoed':
+    case 'halted':
     case 'seed':
     case 'read':
     case 'resume':
@@ -152,6 +154,10 @@ function render(section: Section): string {
     case 'reduce':
     case 'bigState':
     case 'nested':
+    case 'printed':
+    case 'command':
+    case 'called':
+    case 'streamed':
       return throughputTable(section)
   }
 }

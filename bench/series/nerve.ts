@@ -173,6 +173,9 @@ const reduce = async (setup: Setup) => (await graphs()).reduce(setup, open)
 const bigState = async (setup: Setup) => (await graphs()).bigState(setup, open)
 const nested = async (setup: Setup) => (await graphs()).nested(setup, open)
 
+const shells = () => import('./nerve-terminal.ts')
+const gateways = () => import('./nerve-gateway.ts')
+
 export async function load(): Promise<Series> {
   return {
     versions: { node: process.versions.node },
@@ -191,5 +194,11 @@ export async function load(): Promise<Series> {
     ready,
     resume,
     park,
+    printed: async (setup) => (await shells()).printed(setup),
+    echoed: async (setup) => (await shells()).echoed(setup),
+    halted: async (setup) => (await shells()).halted(setup),
+    command: async () => (await shells()).command(),
+    called: async (setup) => (await gateways()).called(setup),
+    streamed: async (setup) => (await gateways()).streamed(setup),
   }
 }

@@ -163,6 +163,7 @@ async function execute<Input>(options: BashOptions<Input>, input: Input, executi
       maxOutput,
       maxSpill,
       spillDir: options.spillDir,
+      key: call.key,
       graceMs: milliseconds(grace),
       background: options.background ?? 'kill',
       signal: AbortSignal.any([signal, late.signal]),

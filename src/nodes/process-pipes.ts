@@ -1,11 +1,14 @@
 /**
  * Real pipes for a child's output. What Node calls a pipe is a socket, and a shell cannot open a socket: `> /dev/stderr`
  * would fail. A named pipe that is unlinked at once is a pipe like any other.
+ *
+ * Only another program can make one, which takes as long as a short command. So a few are made at a time, and those that
+ * are left over wait for the next commands, open and without a name: nothing is left when this process is killed.
  */
 import { execFile } from 'node:child_process'
-import { closeSync, constants, openSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { NerveError } from '../base/nerve-error.ts'
@@ -22,44 +25,36 @@ export interface Pipes {
   readonly closeChildEnds: () => void
 }
 
-/**
- * Input is a file: it needs nobody to feed it, and can be opened again. Nothing of this has a name any more when the command
- * starts, so that nothing is left when this process is killed.
- */
-export async function openPipes(parent: string, input: string | Uint8Array | undefined): Promise<Pipes> {
-  const folder = await mkdtemp(join(parent, 'nerve-bash-'))
-  try {
-    return await openIn(folder, input)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+interface Pipe {
+  readonly read: number
+  readonly write: number
 }
 
-async function openIn(folder: string, input: string | Uint8Array | undefined): Promise<Pipes> {
-  const names = STREAMS.map((name) => join(folder, `${name}.pipe`))
-  await makePipes(names)
-  const opened: number[] = []
-  const open = (path: string, flags: number): number => {
-    const fd = openSync(path, flags)
-    opened.push(fd)
-    return fd
+/** At most so many, less those of one command, are kept open. */
+export const PIPES_AT_ONCE = 8
+
+const spare: Pipe[] = []
+let making: Promise<void> | undefined
+
+/** Input is a file in the folder: it needs nobody to feed it, and can be opened again. It has no name any more either. */
+export async function openPipes(folder: string, input: string | Uint8Array | undefined): Promise<Pipes> {
+  const [out, err] = await takePipes()
+  const childEnds = [out.write, err.write]
+  const closeChildEnds = (): void => {
+    for (const fd of childEnds.splice(0)) closeSync(fd)
   }
   try {
-    const stdin = input === undefined ? 'ignore' : open(inputFile(folder, input), constants.O_RDONLY)
-    // The reading ends first, and not blocking: each would wait for the other.
-    const [out, err] = names.map((name) => open(name, constants.O_RDONLY | constants.O_NONBLOCK)) as [number, number]
-    const [toOut, toErr] = names.map((name) => open(name, constants.O_WRONLY)) as [number, number]
-    const childEnds = [toOut, toErr, ...(stdin === 'ignore' ? [] : [stdin])]
+    const stdin = input === undefined ? 'ignore' : await openInput(folder, input)
+    if (stdin !== 'ignore') childEnds.push(stdin)
     return {
-      stdio: [stdin, toOut, toErr],
-      stdout: reader(out),
-      stderr: reader(err),
-      closeChildEnds: () => {
-        for (const fd of childEnds.splice(0)) closeSync(fd)
-      },
+      stdio: [stdin, out.write, err.write],
+      stdout: reader(out.read),
+      stderr: reader(err.read),
+      closeChildEnds,
     }
   } catch (error) {
-    for (const fd of opened) closeSync(fd)
+    closeChildEnds()
+    for (const { read } of [out, err]) closeSync(read)
     throw error
   }
 }
@@ -68,20 +63,60 @@ function reader(fd: number): Socket {
   return new Socket({ fd, readable: true, writable: false })
 }
 
-function inputFile(folder: string, input: string | Uint8Array): string {
-  const path = join(folder, 'stdin')
-  writeFileSync(path, input, { mode: 0o600 })
-  return path
+function openInput(parent: string, input: string | Uint8Array): Promise<number> {
+  return inFolder(parent, async (folder) => {
+    const path = join(folder, 'stdin')
+    writeFileSync(path, input, { mode: 0o600 })
+    return openSync(path, constants.O_RDONLY)
+  })
 }
 
-async function makePipes(names: readonly string[]): Promise<void> {
+async function inFolder<Result>(parent: string, work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(parent, 'nerve-bash-'))
   try {
-    await promisify(execFile)('mkfifo', ['-m', '600', ...names])
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function takePipes(): Promise<readonly [Pipe, Pipe]> {
+  for (;;) {
+    const [out, err] = spare
+    if (out !== undefined && err !== undefined) {
+      spare.splice(0, 2)
+      return [out, err]
+    }
+    making ??= makePipes().finally(() => {
+      making = undefined
+    })
+    await making
+  }
+}
+
+async function makePipes(): Promise<void> {
+  try {
+    await inFolder(tmpdir(), async (folder) => {
+      const names = Array.from({ length: PIPES_AT_ONCE }, (_, at) => join(folder, String(at)))
+      await promisify(execFile)('mkfifo', ['-m', '600', ...names])
+      for (const name of names) spare.push(openPipe(name))
+    })
   } catch (cause) {
     throw new NerveError(
       'command-failed',
       `Pipes for the command could not be made: ${(cause as Error).message}. 'mkfifo' (coreutils, busybox) must be in the PATH, and the folder for temporary files writable.`,
       { cause, retry: 'later', data: { reason: 'pipes' } },
     )
+  }
+}
+
+/** The reading end first, and not blocking: each would wait for the other. */
+function openPipe(name: string): Pipe {
+  const read = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    return { read, write: openSync(name, constants.O_WRONLY) }
+  } catch (error) {
+    closeSync(read)
+    throw error
   }
 }

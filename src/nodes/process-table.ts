@@ -17,26 +17,96 @@ export interface ProcessRow {
 /** The variable whose value every process of a tree inherits, wherever it moves. */
 export const MARK_NAME = 'NERVE_TREE'
 
-export async function listProcesses(mark: string): Promise<ProcessRow[]> {
-  return process.platform === 'linux' ? fromProc(mark) : fromPs()
+/** The first process of a tree: nothing of the tree is older. */
+export interface Birth {
+  readonly pid: number
+  /** By `performance.now()`, before it was started. */
+  readonly at: number
 }
 
-/** Read in one go: while it is read, what is to be killed must not get ahead. */
-function fromProc(mark: string): ProcessRow[] {
-  const sought = Buffer.from(mark)
+/** With a birth, those that are older may be left out. */
+export async function listProcesses(mark: string, birth?: Birth): Promise<ProcessRow[]> {
+  return process.platform === 'linux' ? fromProc(await look(), mark, birth) : fromPs()
+}
+
+type Found = Omit<ProcessRow, 'marked'> & { readonly marks: string }
+
+/** The processes at one moment. Each is read when it is first wanted. */
+class Snapshot {
+  readonly pids = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+  readonly #read = new Map<number, Found | undefined>()
+
+  row(pid: number): Found | undefined {
+    if (!this.#read.has(pid)) this.#read.set(pid, readProcess(pid))
+    return this.#read.get(pid)
+  }
+}
+
+let next: Promise<Snapshot> | undefined
+
+/** Whoever asks in the same turn of the event loop gets the same one: hundreds of trees may end at once. */
+function look(): Promise<Snapshot> {
+  next ??= new Promise((resolve) => {
+    setImmediate(() => {
+      next = undefined
+      resolve(new Snapshot())
+    })
+  })
+  return next
+}
+
+/** In one go: while it is read, what is to be killed must not get ahead. */
+function fromProc(snapshot: Snapshot, mark: string, birth: Birth | undefined): ProcessRow[] {
+  const sinceBirth = birth === undefined ? undefined : bornSince(birth)
   const rows: ProcessRow[] = []
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    const row = parseStat(Number(name), proc(name, 'stat').toString('latin1'))
-    if (row !== undefined) rows.push({ ...row, marked: proc(name, 'environ').includes(sought) })
+  for (const pid of snapshot.pids) {
+    if (sinceBirth?.(pid) === false) continue
+    const found = snapshot.row(pid)
+    if (found === undefined) continue
+    const { marks, ...row } = found
+    rows.push({ ...row, marked: marks.includes(mark) })
   }
   return rows
 }
 
+function readProcess(pid: number): Found | undefined {
+  const row = parseStat(pid, proc(String(pid), 'stat').toString('latin1'))
+  return row === undefined ? undefined : { ...row, marks: marksIn(proc(String(pid), 'environ')) }
+}
+
+/** The marks under which a process was started. */
+function marksIn(environment: Buffer): string {
+  const at = environment.indexOf(`${MARK_NAME}=`)
+  if (at === -1) return ''
+  const end = environment.indexOf(0, at)
+  return environment.toString('latin1', at + MARK_NAME.length + 1, end === -1 ? environment.length : end)
+}
+
+/** No machine starts more processes than this in a millisecond. */
+const MOST_STARTED_PER_MS = 250
+
+/**
+ * Pids are given out in turn, and start again after the last one. So what is not between that of the birth and the one given
+ * out last is older, unless there was time for a whole turn. Of a thousand processes only a few have to be read.
+ */
+function bornSince({ pid: first, at }: Birth): ((pid: number) => boolean) | undefined {
+  const all = Number(proc('sys', 'kernel/pid_max'))
+  const last = Number(proc('loadavg').toString('latin1').trim().split(' ')[4])
+  const started = (performance.now() - at + 1) * MOST_STARTED_PER_MS
+  if (!(all > 0) || !(last > 0) || started > all / 2) return undefined
+  return inTurn(first, last)
+}
+
+export function inTurn(first: number, last: number): (pid: number) => boolean {
+  return last >= first ? (pid) => pid >= first && pid <= last : (pid) => pid >= first || pid <= last
+}
+
 /** Empty when the process has gone, or belongs to somebody else. */
-function proc(pid: string, file: string): Buffer {
+function proc(...path: readonly string[]): Buffer {
   try {
-    return readFileSync(`/proc/${pid}/${file}`)
+    return readFileSync(`/proc/${path.join('/')}`)
   } catch {
     return Buffer.alloc(0)
   }

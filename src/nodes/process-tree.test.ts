@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { describe, expect, it } from 'vitest'
-import { fromPs, listProcesses, parseStat, type ProcessRow } from './process-table.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { fromPs, inTurn, listProcesses, parseStat, type ProcessRow } from './process-table.ts'
 import { killTree, treeOf, type Tree } from './process-tree.ts'
 
 function row(pid: number, parent: number, more: Partial<ProcessRow> = {}): ProcessRow {
@@ -52,6 +52,19 @@ describe('the table of processes', () => {
     expect(parseStat(42, stat)).toEqual({ pid: 42, parent: 7, group: 8, session: 9, started: '12345' })
     expect(parseStat(42, '42 (x) Z 7 8 9 0')).toBeUndefined()
     expect(parseStat(42, '')).toBeUndefined()
+  })
+
+  it('leaves out what is older than a tree, but not when pids may have come round', async () => {
+    const at = performance.now()
+    const child = spawn('sleep', ['60'], { stdio: 'ignore' })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const pid = child.pid ?? -1
+    const young = pids(await listProcesses('none', { pid, at }))
+    expect([young.includes(pid), young.includes(process.pid)]).toEqual([true, false])
+    const all = pids(await listProcesses('none', { pid, at: -1e9 }))
+    expect([all.includes(pid), all.includes(process.pid)]).toEqual([true, true])
+    expect([9, 10, 20, 21].filter(inTurn(10, 20))).toEqual([10, 20])
+    expect([1, 20, 21, 9, 10].filter(inTurn(10, 1))).toEqual([1, 20, 21, 10])
   })
 
   it('is the same from ps, without marks', async () => {

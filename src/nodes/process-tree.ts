@@ -15,6 +15,8 @@ export interface Tree {
   readonly root: number
   /** True when the first process has ended: then its pid may be somebody else's. */
   readonly rootEnded: () => boolean
+  /** When it was started, by `performance.now()`, or a moment before: then less has to be looked at. */
+  readonly startedAt?: number
 }
 
 const LOOK_MS = 20
@@ -25,8 +27,9 @@ export async function killTree(tree: Tree, graceMs: number): Promise<number> {
   const known = new Set<string>()
   const asked = new Set<string>()
   const deadline = performance.now() + graceMs
+  const birth = tree.startedAt === undefined ? undefined : { pid: tree.root, at: tree.startedAt }
   for (;;) {
-    const members = treeOf(tree, await listProcesses(tree.mark), known)
+    const members = treeOf(tree, await listProcesses(tree.mark, birth), known)
     if (members.length === 0) return known.size
     for (const one of members) known.add(nameOf(one))
     const over = performance.now() - deadline

@@ -7,7 +7,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +17,7 @@ import { Output, type Kept } from './process-output.ts'
 import { STREAMS, openPipes, type Pipes, type StreamName } from './process-pipes.ts'
 import { MARK_NAME } from './process-table.ts'
 import { killTree, type Tree } from './process-tree.ts'
+import { makeSpillFolder } from './spill-folder.ts'
 
 export interface ProcessPlan {
   readonly file: string
@@ -29,6 +29,8 @@ export interface ProcessPlan {
   readonly maxSpill: number
   /** Where the folder for spilled output is made (default: the one for temporary files). */
   readonly spillDir?: string | undefined
+  /** The key of the step that it is for. */
+  readonly key: string
   /** How long what is asked to end may take before it is killed. */
   readonly graceMs: number
   /** What becomes of processes that the command leaves running. */
@@ -57,6 +59,14 @@ export interface Stopped {
 
 export function runProcess(plan: ProcessPlan): Promise<Ended | Stopped> {
   return new Command(plan).run()
+}
+
+interface Started {
+  readonly child: ChildProcess
+  readonly pipes: Pipes
+  /** Settles when both streams have ended. */
+  readonly drained: Promise<unknown>
+  readonly startedAt: number
 }
 
 class Command {
@@ -91,7 +101,7 @@ class Command {
       let over = began
       child.once('exit', () => (over = performance.now()))
       const drained = this.#read(pipes)
-      const [exitCode, ended] = await this.#wait(child, pipes, drained)
+      const [exitCode, ended] = await this.#wait({ child, pipes, drained, startedAt: began })
       const durationMs = Math.round(over - began)
       const kept = { stdout: this.#outputs.stdout.end(), stderr: this.#outputs.stderr.end() }
       const done: Ended = { exitCode, signal: ended, durationMs, ...kept }
@@ -108,7 +118,7 @@ class Command {
   }
 
   #spillFolder(): string {
-    this.#folder ??= mkdtempSync(join(this.#parent, 'nerve-spill-'))
+    this.#folder ??= makeSpillFolder(this.#parent, this.#plan.key)
     return this.#folder
   }
 
@@ -161,14 +171,10 @@ class Command {
   }
 
   /** Until the command has ended and what it left is dealt with. */
-  async #wait(
-    child: ChildProcess,
-    pipes: Pipes,
-    drained: Promise<unknown>,
-  ): Promise<readonly [number | null, NodeJS.Signals | null]> {
+  async #wait({ child, pipes, drained, startedAt }: Started): Promise<readonly [number | null, NodeJS.Signals | null]> {
     const { graceMs, background } = this.#plan
     const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
-    const tree: Tree = { mark: this.#mark, root: child.pid ?? -1, rootEnded: ended }
+    const tree: Tree = { mark: this.#mark, root: child.pid ?? -1, rootEnded: ended, startedAt }
     const exit = ended() ? Promise.resolve() : once(child, 'exit')
     const stopped = this.#stop.signal
     await orAbort(exit, stopped)

@@ -133,6 +133,17 @@ describe('a budget', () => {
     ])
   })
 
+  it('reserves nothing for an attempt that has ended, so that nothing stays set aside', async () => {
+    const { host } = await openStage()
+    let late: ((wanted: { tokens: number }) => void) | undefined
+    const leaving = workflow('leaving', { budget: { tokens: 100 } }, async (ctx) => {
+      await ctx.step('work', ({ reserve }) => void (late = reserve))
+      expect(() => late?.({ tokens: 90 })).toThrow(expect.objectContaining({ code: 'interrupted' }))
+      return ctx.usage().left.tokens
+    })
+    expect(await (await host.start(leaving)).result()).toBe(100)
+  })
+
   it('refuses a reservation inside a step, and runs the step again when there is more', async () => {
     const { host } = await openStage()
     const calls: number[] = []

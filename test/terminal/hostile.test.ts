@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loaded } from '../../src/nodes/terminal/load-packages.ts'
 import { terminal } from 'nerve/terminal'
-import { alive, children, folder, open, openDescriptors, until } from './open.ts'
+import { alive, folder, installed, open, until } from './open.ts'
 
 describe('a start that cannot be', () => {
   it('names the program that is missing', async () => {
@@ -68,13 +68,17 @@ describe('output', () => {
     expect(raw.includes(Buffer.from([0x61, 0xff, 0xfe, 0x62]))).toBe(true)
   })
 
-  it('cannot type: queries get no answer', async () => {
-    const shell = open()
-    const queries = String.raw`printf '\033[c\033[6n\033[5n\033[>c\033[21t\033]10;?\007\033P$qm\033\\\033]0;rm -rf x\007'; sleep 0.3`
-    expect(await shell.execute(queries)).toMatchObject({ exitCode: 0, rule: 'marks' })
-    expect(await shell.execute('echo clean')).toMatchObject({ output: 'clean\n', exitCode: 0 })
-    expect(await shell.execute('read -t 0.05 -n 1 answer; echo "[$answer]"')).toMatchObject({ output: '[]\n' })
-  })
+  it.each(['bash', 'zsh', 'fish'].filter(installed))(
+    'cannot type into %s: queries get no answer that counts',
+    async (command) => {
+      const shell = open({ command })
+      const queries = String.raw`printf '\033[c\033[6n\033[5n\033[>c\033[21t\033]10;?\007\033P$qm\033\\\033]0;rm -rf x\007'; sleep 0.3`
+      expect(await shell.execute(queries)).toMatchObject({ exitCode: 0, rule: 'marks' })
+      expect(await shell.execute('echo clean')).toMatchObject({ output: 'clean\n', exitCode: 0 })
+      if (command === 'bash')
+        expect(await shell.execute('read -t 0.05 -n 1 answer; echo "[$answer]"')).toMatchObject({ output: '[]\n' })
+    },
+  )
 
   it('gets the two harmless answers when that was asked for', async () => {
     const shell = open({ answers: true })
@@ -82,8 +86,8 @@ describe('output', () => {
     expect((await shell.execute(ask)).output).toContain(String.raw`$'\E[?1;2'`)
   })
 
-  it('without an end is bounded in memory, and Ctrl-C still works', async () => {
-    const shell = open({ maxOutput: 100_000, log: folder(), logLimit: 4_000_000 })
+  it('without an end is bounded in memory, and Ctrl-C is not kept waiting by it', { timeout: 60_000 }, async () => {
+    const shell = open({ maxOutput: 100_000, timeout: '50s', log: folder(), logLimit: 4_000_000 })
     await shell.start()
     const before = process.memoryUsage().rss
     const flood = shell.execute('yes "a line of output that never ends"')
@@ -92,11 +96,12 @@ describe('output', () => {
       if (part.type === 'output') bytes += part.text.length
     })
     await until(shell, () => bytes > 20_000_000, 25_000)
-    forget()
-    const began = performance.now()
+    const atOnce = bytes
     await shell.interrupt()
     const { output, exitCode, rule, dropped } = await flood
-    expect(performance.now() - began).toBeLessThan(2_000)
+    forget()
+    // No more than was on its way came before the answer: nothing waits in line behind the flood.
+    expect(bytes - atOnce).toBeLessThan(1_000_000)
     expect({ exitCode, rule }).toEqual({ exitCode: 130, rule: 'marks' })
     expect(output.length).toBeLessThan(130_000)
     expect(dropped).toBeGreaterThan(10_000_000)
@@ -105,12 +110,61 @@ describe('output', () => {
     expect(files.toSorted()).toEqual([`${shell.id}.log`, `${shell.id}.log.1`])
   })
 
-  it('may be one line of ten million characters', async () => {
-    const shell = open({ maxOutput: 1_000 })
-    const { output, dropped, exitCode } = await shell.execute("head -c 10000000 /dev/zero | tr '\\0' x; echo end")
+  it('may be one line of a hundred million characters', { timeout: 120_000 }, async () => {
+    const shell = open({ maxOutput: 1_000, timeout: '100s' })
+    await shell.start()
+    const before = process.memoryUsage().rss
+    let most = 0
+    shell.watch(() => {
+      most = Math.max(most, process.memoryUsage.rss() - before)
+    })
+    const { output, dropped, exitCode } = await shell.execute("head -c 100000000 /dev/zero | tr '\\0' x; echo end")
     expect(exitCode).toBe(0)
     expect(output.endsWith('xend\n')).toBe(true)
-    expect(output.length + dropped!).toBe(10_000_004)
+    expect(output.length + dropped!).toBe(100_000_004)
+    expect(most).toBeLessThan(150_000_000)
+    expect((await shell.screen()).rows.some((row) => row.endsWith('xend'))).toBe(true)
+  })
+
+  it('that is no text at all harms nothing', async () => {
+    const place = folder()
+    writeFileSync(join(place, 'binary'), noise(1_000_000))
+    const shell = open({ cwd: place, log: folder() })
+    const { exitCode, rule } = await shell.execute("cat binary; sh -c 'exit 7'")
+    expect({ exitCode, rule }).toEqual({ exitCode: 7, rule: 'marks' })
+    expect(await shell.execute('echo on')).toMatchObject({ output: 'on\n', exitCode: 0 })
+  })
+
+  it('that ends in the middle of something harms nothing', async () => {
+    const shell = open()
+    const ends = [
+      '\\033]0;open',
+      '\\033Popen',
+      '\\033_open',
+      '\\033[1;2',
+      '\\033',
+      '\\xf0\\x9f',
+      '\\x9d',
+      '\\xc2\\x9d',
+      '\\016',
+      '\\r',
+    ]
+    for (const end of ends) {
+      const { exitCode, rule } = await shell.execute(`printf 'x${end}'; sh -c 'exit 7'`)
+      expect({ end, exitCode, rule }).toEqual({ end, exitCode: 7, rule: 'marks' })
+      expect(await shell.execute('echo on')).toMatchObject({ output: 'on\n', exitCode: 0 })
+    }
+  })
+
+  it('sets a title, and no more than that', async () => {
+    const shell = open()
+    await shell.execute(String.raw`printf '\033]0;%s\007' "$(head -c 3000 /dev/zero | tr '\0' t)"`)
+    expect((await shell.screen()).title).toBe('t'.repeat(500))
+    // A title that was set cannot come back as input.
+    expect(await shell.execute(String.raw`printf '\033]2;touch pwned\007\033[21t'; sleep 0.1`)).toMatchObject({
+      exitCode: 0,
+    })
+    expect(await shell.execute('ls pwned')).toMatchObject({ exitCode: 2 })
   })
 
   it('is there to the last byte when the program ends', async () => {
@@ -124,6 +178,17 @@ describe('output', () => {
     }
   })
 })
+
+/** Bytes without any order, the same each time. */
+function noise(size: number): Buffer {
+  let state = 1
+  return Buffer.from(
+    Array.from({ length: size }, () => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
+      return state >> 16
+    }),
+  )
+}
 
 describe('stop', () => {
   it('ends everything that was started, also what left the session', async () => {
@@ -178,22 +243,5 @@ describe('a host that is killed', () => {
     expect(pids.every(alive)).toBe(true)
     host.kill('SIGKILL')
     await expect.poll(() => pids.filter(alive), { timeout: 10_000 }).toEqual([])
-  })
-})
-
-describe('fifty terminals', () => {
-  it('work at once, and leave no descriptor and no process', { timeout: 60_000 }, async () => {
-    // The first one starts what all share: the native module, and the guard.
-    const first = open()
-    await first.execute('true')
-    await first.stop()
-    const before = { descriptors: openDescriptors(), children: children().length }
-    const shells = Array.from({ length: 50 }, () => open({ scrollback: 50 }))
-    const results = await Promise.all(shells.map((shell, at) => shell.execute(`echo number ${at}`)))
-    expect(results.map(({ output }) => output)).toEqual(shells.map((_, at) => `number ${at}\n`))
-    const pids = shells.map((shell) => shell.info().pid!)
-    await Promise.all(shells.map((shell) => shell.stop()))
-    expect(pids.filter(alive)).toEqual([])
-    expect({ descriptors: openDescriptors(), children: children().length }).toEqual(before)
   })
 })

@@ -21,16 +21,6 @@ describe('a program that waits for input', () => {
     })
   })
 
-  it('may be another shell', async () => {
-    const shell = open()
-    const { rule } = await shell.execute("PS1='inner$ ' bash --norc -i")
-    expect(['paste', 'kernel']).toContain(rule)
-    const inner = await shell.execute('echo $((40 + 2))')
-    expect(inner.output).toContain('42\n')
-    expect(inner.exitCode).toBeUndefined()
-    expect(await shell.execute('exit 4')).toMatchObject({ exitCode: 4, rule: 'marks' })
-  })
-
   it('may be all there is in the terminal', async () => {
     const program = 'while read -r line; do case $line in stop) exit 6;; *) echo "got $line";; esac; done'
     const shell = open({ command: 'sh', args: ['-c', program] })
@@ -65,20 +55,6 @@ describe('marks that are switched off', () => {
     expect(['paste', 'kernel']).toContain(rule)
     expect(output).toContain('hi\n')
     expect(exitCode).toBeUndefined()
-  })
-})
-
-describe.skipIf(!installed('vim') && !installed('vi'))('vim (skipped when it is not installed)', () => {
-  it('has the alternate screen, and leaves nothing in the output', async () => {
-    const shell = open({ cwd: folder() })
-    await shell.start()
-    await shell.run(`${installed('vim') ? 'vim' : 'vi'} -u NONE note.txt`)
-    await until(shell, async () => (await shell.screen()).alternate)
-    await shell.write('ihello from vim\u001b')
-    await until(shell, async () => (await shell.screen()).rows[0] === 'hello from vim')
-    await shell.write(':wq\r')
-    await until(shell, async () => !(await shell.screen()).alternate)
-    expect(await shell.execute('cat note.txt')).toMatchObject({ output: 'hello from vim\n', exitCode: 0 })
   })
 })
 

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { terminal, type TerminalNode, type TerminalResult } from 'nerve/terminal'
 import { alive, folder, installed, open, until } from './open.ts'
 
+const VI = ['vim', 'vi'].find(installed)
+
 for (const command of ['bash', 'zsh', 'fish'] as const) {
   const missing = !installed(command)
   describe.skipIf(missing)(`${command}${missing ? ' (skipped: it is not installed here)' : ''}`, () => {
@@ -93,9 +95,34 @@ for (const command of ['bash', 'zsh', 'fish'] as const) {
     })
 
     it('says that more is wanted, and takes it', async () => {
-      if (fish) return
       expect(await run("echo 'abc")).toEqual({ output: '', rule: 'marks', continuation: true })
       expect(await run("def'")).toEqual(ok('abc\ndef\n'))
+    })
+
+    it('may have another shell in it', async () => {
+      const outer = open({ command })
+      const { rule } = await outer.execute("env PS1='inner$ ' bash --norc -i")
+      expect(['paste', 'kernel']).toContain(rule)
+      const inner = await outer.execute('echo $((40 + 2))')
+      expect(inner.output).toContain('42\n')
+      expect(inner.exitCode).toBeUndefined()
+      // Marks that the inner shell prints are not those of the outer one.
+      await outer.execute(String.raw`printf '\033]133;D;0\007'`)
+      expect(await outer.execute('exit 4')).toMatchObject({ exitCode: 4, rule: 'marks' })
+      expect(await outer.execute('echo out')).toMatchObject({ output: 'out\n', exitCode: 0, rule: 'marks' })
+    })
+
+    it.skipIf(VI === undefined)('may have vim on the whole screen (skipped when it is not installed)', async () => {
+      const editing = open({ command, cwd: folder() })
+      await editing.start()
+      await editing.run(`${VI} -u NONE note.txt`)
+      await until(editing, async () => (await editing.screen()).alternate)
+      await editing.write('ihello from vim\u001b')
+      await until(editing, async () => (await editing.screen()).rows[0] === 'hello from vim')
+      await editing.write(':wq\r')
+      await until(editing, async () => !(await editing.screen()).alternate)
+      expect(await editing.execute('cat note.txt')).toMatchObject({ output: 'hello from vim\n', exitCode: 0 })
+      expect(editing.readTail()).not.toContain('~')
     })
 
     it('is not deceived by marks that a program prints', async () => {

@@ -35,15 +35,17 @@ export class Capture {
     if (!this.open) return
     this.transcript.text(text)
     if (this.#onText === undefined || this.transcript.alternate) return
-    this.#fresh += this.#returned ? `\r${text}` : text
+    // The return before a line end says nothing; alone it means that the line is written again.
+    const returned = this.#returned && !text.startsWith('\r\n')
     this.#returned = false
+    const lines = text.replaceAll('\r\n', '\n')
+    this.#fresh += returned ? `\r${lines}` : lines
   }
 
   control(code: number): void {
     if (!this.open) return
     this.transcript.control(code)
     if (this.#onText === undefined || this.transcript.alternate) return
-    // The return before a line break says nothing; alone it means that the line is written again.
     if (code === 0x0d) this.#returned = true
     else if (code === 0x0a || code === 0x09 || code === 0x08) {
       this.#fresh += String.fromCharCode(code)

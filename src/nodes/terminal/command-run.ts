@@ -1,6 +1,7 @@
 /** One command line in a live terminal, from the moment it may be typed until it is over, waits, or is given up. */
 import { NerveError } from '../../base/nerve-error.ts'
-import { Capture } from './capture.ts'
+import type { CommandName } from '../panes/command-book.ts'
+import type { Capture } from './capture.ts'
 import type { LiveTerminal } from './live-terminal.ts'
 import { untilReady } from './readiness.ts'
 import type { TerminalPlan } from './terminal-options.ts'
@@ -11,7 +12,8 @@ export interface CommandWish {
   readonly line: string
   readonly plan: TerminalPlan
   readonly timeoutMs: number
-  readonly size: { readonly cols: number; readonly rows: number }
+  /** The step that it is a command of. */
+  readonly name?: CommandName | undefined
   /** True when somebody typed something since the last prompt: it is not a part of this command. */
   readonly typed: boolean
   readonly signal?: AbortSignal | undefined
@@ -27,11 +29,11 @@ const PASTE_END = '\u001b[201~'
 export async function runCommand(live: LiveTerminal, wish: CommandWish): Promise<TerminalResult> {
   const { line, plan, signal, timeoutMs } = wish
   await settled(live, wish)
-  const limits = { lines: Number.MAX_SAFE_INTEGER, characters: plan.maxOutput }
-  const capture = new Capture(limits, wish.size, wish.onText)
+  const capture = live.newCapture(wish.onText)
   const nested = !live.marked || live.phase === 'running'
   if (line.includes('\n') || line.includes('\t')) await pasteMode(live)
   const began = performance.now()
+  if (wish.name !== undefined) book(live, wish.name, { capture, nested })
   live.begin(capture)
   try {
     const ready = untilReady(live, { timeoutMs, pattern: plan.readyPattern, signal })
@@ -45,6 +47,16 @@ export async function runCommand(live: LiveTerminal, wish: CommandWish): Promise
   } finally {
     live.finish(capture)
   }
+}
+
+/** Before it is typed: who comes after a crash must not type it again. */
+function book(
+  live: LiveTerminal,
+  name: CommandName,
+  { capture, nested }: { readonly capture: Capture; readonly nested: boolean },
+): void {
+  live.process.book?.add({ ...name, turn: live.turn, nested })
+  if (!nested) live.booked?.add(live.turn, capture)
 }
 
 /** A command that somebody else began must be over before the next one is typed; one that waits for input gets it. */
@@ -79,14 +91,14 @@ function typing(line: string, bracketed: boolean): string {
   return PASTE_BEGIN + line.replaceAll(PASTE_END, '') + PASTE_END
 }
 
-interface Outcome {
+export interface Outcome {
   readonly rule: ReadyRule
   /** What was typed, when its echo is a part of what was printed. */
   readonly line: string | undefined
   readonly began: number
 }
 
-function result(live: LiveTerminal, capture: Capture, { rule, line, began }: Outcome): TerminalResult {
+export function result(live: LiveTerminal, capture: Capture, { rule, line, began }: Outcome): TerminalResult {
   const text = capture.transcript.toString()
   const exitCode = rule === 'exit' ? live.ended?.code : rule === 'marks' ? capture.exitCode : undefined
   const { dropped } = capture.transcript
@@ -106,7 +118,7 @@ function withoutEcho(text: string, line: string): string {
   return text.startsWith(`${echo}\n`) ? text.slice(echo.length + 1) : text
 }
 
-async function giveUp(live: LiveTerminal): Promise<void> {
+export async function giveUp(live: LiveTerminal): Promise<void> {
   if (live.ended !== undefined || live.failure !== undefined) return
   const calm = (): Promise<ReadyRule> => untilReady(live, { timeoutMs: INTERRUPT_PATIENCE_MS })
   live.write('\u0003')

@@ -5,7 +5,11 @@ import { EscapeParser } from './escape-parser.ts'
 function parsed(...pieces: readonly string[]): string[] {
   const heard: string[] = []
   const parser = new EscapeParser({
-    text: (text) => heard.push(`text ${text}`),
+    text: (text) => {
+      for (const part of text.split(/(\r\n)/))
+        if (part === '\r\n') heard.push('control 13', 'control 10')
+        else if (part !== '') heard.push(`text ${part}`)
+    },
     control: (code) => heard.push(`control ${code}`),
     csi: (final, params) => heard.push(`csi ${params} ${final}`),
     osc: (payload) => heard.push(`osc ${payload}`),

@@ -4,8 +4,9 @@
  */
 
 export interface EscapeSink {
+  /** Characters to show, and line ends (`\r\n`) between them: much output is mostly lines, and is faster as a whole. */
   text(text: string): void
-  /** A control character outside of sequences: the code of `\n`, `\r`, `\b`, … */
+  /** Another control character outside of sequences: the code of `\b`, of a `\r` alone, … */
   control(code: number): void
   /** `ESC [ params final`; params has the private prefix and the intermediates too. */
   csi(final: string, params: string): void
@@ -18,8 +19,10 @@ export interface EscapeSink {
 type State = 'ground' | 'escape' | 'csi' | 'osc' | 'string'
 
 const MOST_KEPT = 4_096
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
+/** A longer piece is read in parts: the search for the end of the text needs room for each of its lines. */
+const MOST_READ = 65_536
+// oxlint-disable-next-line no-control-regex -- control characters are what ends it.
+const TEXT = /(?:[^\u0000-\u001f\u007f-\u009f]+|\r\n)*/y
 // oxlint-disable-next-line no-control-regex -- the ends of a string: BEL, CAN, SUB, ESC, ST.
 const STRING_END = /[\u0007\u0018\u001a\u001b\u009c]/g
 const ESC = 0x1b
@@ -52,6 +55,11 @@ export class EscapeParser {
 
   /** Reads one more piece. Sequences may be cut anywhere. */
   read(piece: string): void {
+    for (let from = 0; from < piece.length; from += MOST_READ)
+      this.#read(piece.length > MOST_READ ? piece.slice(from, from + MOST_READ) : piece)
+  }
+
+  #read(piece: string): void {
     let at = 0
     while (at < piece.length) {
       if (this.#state === 'ground') at = this.#ground(piece, at)
@@ -62,11 +70,11 @@ export class EscapeParser {
   }
 
   #ground(piece: string, from: number): number {
-    CONTROL.lastIndex = from
-    const found = CONTROL.exec(piece)
-    const end = found === null ? piece.length : found.index
+    TEXT.lastIndex = from
+    TEXT.test(piece)
+    const end = TEXT.lastIndex
     if (end > from) this.#sink.text(from === 0 && end === piece.length ? piece : piece.slice(from, end))
-    if (found === null) return end
+    if (end === piece.length) return end
     const code = piece.charCodeAt(end)
     const opened = C1_OPENERS[code]
     if (code === ESC) this.#open('escape')

@@ -1,26 +1,25 @@
 /**
- * One life of a terminal: a process on a PTY, and everything that is known of it from what it prints. A reset begins
- * another one.
+ * One life of a terminal: a program, and everything that is known of it from what it prints. A reset begins another one.
  *
  * Owns: the process and what it started, the transcript, the log, the screen, the phase that marks tell.
- * Must not know: steps, who may write, how long somebody wants to wait.
+ * Must not know: where the program runs, steps, who may write, how long somebody wants to wait.
  *
  * Invariants: what is printed goes to the log before anything is made of it; after `stop` nothing that it started runs
  * and no descriptor is open; nothing that is printed becomes input, except the two fixed answers, when asked for.
  */
-import { randomBytes } from 'node:crypto'
 import { NerveError } from '../../base/nerve-error.ts'
-import { guardTree, releaseTree } from '../process-guard.ts'
+import { BookedCommands } from './booked-commands.ts'
 import { ByteLog } from './byte-log.ts'
-import type { Capture } from './capture.ts'
+import { Capture } from './capture.ts'
 import { EscapeParser, type EscapeSink } from './escape-parser.ts'
-import { endedWith, withHandshake } from './exit-handshake.ts'
-import { loadPty, loadScreen } from './load-packages.ts'
+import { endedWith } from './exit-handshake.ts'
+import { loadScreen } from './load-packages.ts'
 import { MarkReader, type Mark } from './marks.ts'
-import { PtyProcess, type Exit } from './pty-process.ts'
-import { ScreenModel } from './screen-model.ts'
-import { markShell, shellKind, type MarkedShell } from './shell-marks.ts'
-import { findCommand, terminalEnvironment, type TerminalPlan } from './terminal-options.ts'
+import { openProgram, type OpenedProgram } from './open-program.ts'
+import { ScreenModel, type TerminalScreen } from './screen-model.ts'
+import type { MarkedShell } from './shell-marks.ts'
+import type { TerminalPlan } from './terminal-options.ts'
+import type { Exit, Past, ProcessSize, TerminalProcess } from './terminal-process.ts'
 import { Transcript } from './transcript.ts'
 
 /** `prompting`: a command has ended, and the prompt is not there yet. Without marks it stays `starting`. */
@@ -44,9 +43,14 @@ export class LiveTerminal implements EscapeSink {
   waits = false
   ended: Exit | undefined
   failure: NerveError | undefined
+  /** True when the way to the program is lost. The program may go on. */
+  lost = false
   readonly transcript: Transcript
   readonly log: ByteLog | undefined
-  readonly process: PtyProcess
+  readonly process: TerminalProcess
+  readonly size: ProcessSize
+  /** What became of commands of steps, where that outlives a process. */
+  readonly booked: BookedCommands | undefined
   readonly #screen: ScreenModel | undefined
   readonly #marks: MarkReader
   readonly #nonce: string
@@ -58,49 +62,49 @@ export class LiveTerminal implements EscapeSink {
   readonly #onPrinted: (text: string) => void
   #capture: Capture | undefined
   #awaitsEnd = false
+  /** True while it is read what was printed before this process came. */
+  #replaying = false
   #paused = false
   #closed = false
   #over = false
 
   private constructor(parts: Parts) {
-    const { plan, process, screen, log, shell, nonce, onPrinted } = parts
+    const { plan, size, program, screen, log, onPrinted } = parts
+    const { process, shell, nonce } = program
     this.#plan = plan
     this.process = process
+    this.size = size
     this.#screen = screen
     this.log = log
     this.#shell = shell
-    this.marked = shell !== undefined
+    this.marked = program.marked
     this.#marks = new MarkReader(nonce)
     this.#nonce = nonce
     this.#onPrinted = onPrinted
     const characters = plan.scrollback * CHARACTERS_PER_LINE
-    this.transcript = new Transcript({ lines: plan.scrollback, characters }, plan.cols, plan.rows)
+    this.transcript = new Transcript({ lines: plan.scrollback, characters }, size.cols, size.rows)
+    const { book, past } = process
+    this.booked = book === undefined ? undefined : new BookedCommands(book.all(), () => this.newCapture())
+    if (past !== undefined) this.#replay(past)
     process.onBytes((bytes) => this.#take(bytes))
+    process.onLost?.((error) => this.#lose(error))
     void process.exit.then((exit) => this.#end(exit))
   }
 
-  /** Starts the program. It is not ready yet. */
+  /** Starts the program, or finds it. It is not ready yet. */
   static async start(id: string, plan: TerminalPlan, onPrinted: (text: string) => void): Promise<LiveTerminal> {
-    const pty = await loadPty()
     const screens = plan.screen ? await loadScreen() : undefined
-    const env = terminalEnvironment(plan)
-    const file = findCommand(id, plan, env['PATH'] ?? '')
-    const kind = plan.marks === 'off' || plan.args.length > 0 ? undefined : shellKind(plan.command)
-    const nonce = randomBytes(8).toString('hex')
-    const mark = randomBytes(16).toString('hex')
     const log = plan.log === undefined ? undefined : new ByteLog(plan.log, id, plan.logLimit)
-    const shell = kind === undefined ? undefined : markShell(kind, { nonce, rc: plan.rc, env })
+    let program: OpenedProgram | undefined
     try {
-      await guardTree(mark)
-      const size = { columns: plan.cols, rows: plan.rows, scrollback: plan.scrollback }
-      const screen = screens === undefined ? undefined : new ScreenModel(screens, size)
-      const own = { file, args: shell?.args ?? plan.args }
-      const program = plan.handshake ? withHandshake(own.file, own.args, nonce) : own
-      const process = new PtyProcess(pty, { id, ...program, env: { ...env, ...shell?.env }, mark, plan })
-      return new LiveTerminal({ plan, process, screen, log, shell, nonce, onPrinted })
+      program = await openProgram(id, plan)
+      const size = program.process.size ?? { cols: plan.cols, rows: plan.rows }
+      const { cols: columns, rows } = size
+      const kept = program.process.look !== undefined || screens === undefined
+      const screen = kept ? undefined : new ScreenModel(screens, { columns, rows, scrollback: plan.scrollback })
+      return new LiveTerminal({ plan, size, program, screen, log, onPrinted })
     } catch (error) {
-      releaseTree(mark)
-      shell?.forget()
+      await program?.process.detach()
       log?.close()
       throw error
     }
@@ -111,8 +115,23 @@ export class LiveTerminal implements EscapeSink {
     return this.#marks.ignored
   }
 
+  /** The number of the prompt that was last heard of. */
+  get turn(): number {
+    return this.#marks.turn
+  }
+
   get screen(): ScreenModel | undefined {
     return this.#screen
+  }
+
+  /** The screen; undefined when none is kept. */
+  async look(): Promise<TerminalScreen | undefined> {
+    return this.process.look === undefined ? this.#screen?.look() : this.process.look()
+  }
+
+  newCapture(onText?: (text: string) => void): Capture {
+    const limits = { lines: Number.MAX_SAFE_INTEGER, characters: this.#plan.maxOutput }
+    return new Capture(limits, { cols: this.transcript.columns, rows: this.transcript.rows }, onText)
   }
 
   /** Hears of every change, until it is told to stop. */
@@ -125,10 +144,12 @@ export class LiveTerminal implements EscapeSink {
   begin(capture: Capture): void {
     this.#capture = capture
     capture.open = !this.marked || this.phase === 'running'
-    if (this.marked && this.phase !== 'running') {
-      this.phase = 'sent'
-      this.#awaitsEnd = true
-    }
+    if (this.marked && this.phase !== 'running') this.#sent()
+  }
+
+  #sent(): void {
+    this.phase = 'sent'
+    this.#awaitsEnd = true
   }
 
   finish(capture: Capture): void {
@@ -140,6 +161,12 @@ export class LiveTerminal implements EscapeSink {
     if (this.ended === undefined && !this.#closed && !this.#over) this.process.write(data)
   }
 
+  /** Types what is no command of ours. A line that is sent to a shell may begin a command: what comes next waits for it. */
+  type(data: string): void {
+    if (this.marked && this.phase === 'ready' && /[\r\n]$/.test(data)) this.#sent()
+    this.write(data)
+  }
+
   resize(cols: number, rows: number): void {
     this.transcript.columns = cols
     this.transcript.rows = rows
@@ -147,12 +174,24 @@ export class LiveTerminal implements EscapeSink {
     if (this.ended === undefined) this.process.resize(cols, rows)
   }
 
+  /** Lets go of the program; where it can, it goes on. */
+  detach(): Promise<void> {
+    this.failure ??= new NerveError('interrupted', 'The terminal was let go. What runs in it may go on.', {
+      retry: 'later',
+    })
+    return this.#close(() => this.process.detach())
+  }
+
   /** Ends the program and everything it started. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return this.#close(() => this.process.stop())
+  }
+
+  async #close(how: () => Promise<void>): Promise<void> {
     this.#closed = true
     this.#resume()
     try {
-      await this.process.stop()
+      await how()
     } finally {
       this.#release()
     }
@@ -180,19 +219,22 @@ export class LiveTerminal implements EscapeSink {
       this.bracketed = true
       this.pasteTurns += 1
     } else if (params === '?2004' && final === 'l') this.bracketed = false
-    else if (this.#plan.answers) this.#answer(final, params)
+    else if (this.#plan.answers === true || (this.#plan.answers === 'shell' && this.phase !== 'running'))
+      this.#answer(final, params)
   }
 
   osc(payload: string): void {
-    if (this.#plan.handshake && endedWith(payload, this.#nonce) !== undefined) return this.#last()
+    const code = this.#plan.handshake ? endedWith(payload, this.#nonce) : undefined
+    if (code !== undefined) return this.#last(code)
     const mark = this.#marks.read(payload)
     if (mark !== undefined) this.#mark(mark)
   }
 
   /** The program has ended, and everything it printed is here: what holds the terminal open may go. */
-  #last(): void {
+  #last(code: number): void {
     this.#over = true
-    this.process.write('\r')
+    if (this.process.over === undefined) this.process.write('\r')
+    else this.process.over(code)
   }
 
   /** Two rules: a prompt counts only after the end of what was sent, because shells draw prompts again; and an end
@@ -202,11 +244,14 @@ export class LiveTerminal implements EscapeSink {
     if (kind === 'C') {
       this.phase = 'running'
       this.#awaitsEnd = true
-      this.#capture?.begin()
+      if (this.#replaying) this.#capture = this.booked?.began(this.turn)
+      else this.#capture?.begin()
     } else if (kind === 'D') {
       this.phase = 'prompting'
       this.#awaitsEnd = false
       this.#capture?.end(code)
+      this.booked?.ended(this.turn - 1, this.#capture)
+      if (this.#replaying) this.#capture = undefined
     } else if (kind === 'B' && !this.#awaitsEnd) {
       this.phase = 'ready'
       this.#shell?.forget()
@@ -239,6 +284,15 @@ export class LiveTerminal implements EscapeSink {
     this.#read(this.#decoder.decode(bytes, { stream: true }))
   }
 
+  /** Makes of what was printed earlier what it would have been. Nobody hears of it: it is no news. */
+  #replay({ bytes, cut }: Past): void {
+    this.#replaying = this.#marks.skips = true
+    if (cut) this.#capture = this.booked?.beganBefore()
+    this.#screen?.write(bytes, () => this.#drawn())
+    this.#parser.read(this.#decoder.decode(bytes, { stream: true }))
+    this.#replaying = this.#marks.skips = false
+  }
+
   #read(text: string): void {
     this.#parser.read(text)
     this.#capture?.flush()
@@ -266,6 +320,12 @@ export class LiveTerminal implements EscapeSink {
     this.process.hangUp()
   }
 
+  #lose(error: NerveError): void {
+    this.lost = true
+    this.failure ??= error
+    this.#changed()
+  }
+
   #end(exit: Exit): void {
     this.ended = exit
     const rest = this.#decoder.decode()
@@ -289,10 +349,9 @@ export class LiveTerminal implements EscapeSink {
 
 interface Parts {
   readonly plan: TerminalPlan
-  readonly process: PtyProcess
+  readonly size: ProcessSize
+  readonly program: OpenedProgram
   readonly screen: ScreenModel | undefined
   readonly log: ByteLog | undefined
-  readonly shell: MarkedShell | undefined
-  readonly nonce: string
   readonly onPrinted: (text: string) => void
 }

@@ -17,6 +17,8 @@ const FORM = /^133;([ABCDPU])(?:;(\d*))?;n=([0-9a-f]+);k=(\d+)$/
 export class MarkReader {
   /** Marks that were not ours, or not in their turn. */
   ignored = 0
+  /** True while marks are read whose predecessors are lost: then any later turn is the next. */
+  skips = false
   readonly #nonce: string
   #turn = 0
 
@@ -24,12 +26,18 @@ export class MarkReader {
     this.#nonce = nonce
   }
 
+  /** The number of the prompt that was last heard of. */
+  get turn(): number {
+    return this.#turn
+  }
+
   /** The mark in an OSC, when it is one of ours. */
   read(payload: string): Mark | undefined {
     if (!payload.startsWith('133;')) return undefined
     const [, kind, code, nonce, turn] = FORM.exec(payload) ?? []
     const number = Number(turn)
-    const inTurn = kind === 'D' ? number === this.#turn + 1 : number === this.#turn
+    const next = kind === 'D' ? this.#turn + 1 : this.#turn
+    const inTurn = number === next || (this.skips && number > next)
     if (nonce !== this.#nonce || !inTurn) {
       this.ignored += 1
       return undefined

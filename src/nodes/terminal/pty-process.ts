@@ -1,17 +1,14 @@
-/** A program on a PTY, by `@lydell/node-pty`: bytes in and out, its end, and the end of all that it started. */
+/** A program on a PTY of this process, by `@lydell/node-pty`. It ends with this process. */
 import type { IPty } from '@lydell/node-pty'
 import { setTimeout as delay } from 'node:timers/promises'
 import { NerveError } from '../../base/nerve-error.ts'
 import { guardProcess, releaseTree } from '../process-guard.ts'
-import { MARK_NAME, listProcesses } from '../process-table.ts'
-import { killTree, treeOf, type Tree } from '../process-tree.ts'
+import { MARK_NAME } from '../process-table.ts'
+import type { Tree } from '../process-tree.ts'
 import type { PtyModule } from './load-packages.ts'
+import { endTree, killBelow } from './program-tree.ts'
 import type { TerminalPlan } from './terminal-options.ts'
-
-export interface Exit {
-  /** 128 and the number of the signal, when a signal ended it: as shells say it. */
-  readonly code: number
-}
+import type { Exit, TerminalProcess } from './terminal-process.ts'
 
 interface Spawn {
   readonly id: string
@@ -23,12 +20,10 @@ interface Spawn {
   readonly plan: Pick<TerminalPlan, 'cwd' | 'cols' | 'rows' | 'handshake'>
 }
 
-const GRACE_MS = 500
 const EXIT_PATIENCE_MS = 2_000
 
-export class PtyProcess {
+export class PtyProcess implements TerminalProcess {
   readonly pid: number
-  /** Resolves after the last byte was handed on. */
   readonly exit: Promise<Exit>
   readonly #pty: IPty
   readonly #tree: Tree
@@ -87,33 +82,21 @@ export class PtyProcess {
     if (!this.#ended) this.#pty.kill('SIGHUP')
   }
 
-  /** Kills what the program has started, but not the program. */
-  async killBelow(): Promise<void> {
-    for (const { pid, parent } of treeOf(this.#tree, await listProcesses(this.#tree.mark)))
-      if (pid !== this.pid && !(this.#wrapped && parent === this.pid)) send(pid, 'SIGKILL')
+  killBelow(): Promise<void> {
+    return killBelow(this.#tree, this.#wrapped)
   }
 
-  /** Hangs up on everything, as a terminal that is closed does, and kills what does not go. */
+  /** A PTY is held by its process: there is nothing that could go on. */
+  detach(): Promise<void> {
+    return this.stop()
+  }
+
   async stop(): Promise<void> {
-    for (const { pid } of treeOf(this.#tree, await listProcesses(this.#tree.mark))) {
-      send(pid, 'SIGHUP')
-      send(pid, 'SIGCONT')
-    }
-    await killTree(this.#tree, GRACE_MS)
+    await endTree(this.#tree)
     releaseTree(this.#tree.mark)
     const enough = new AbortController()
     const late = delay(EXIT_PATIENCE_MS, undefined, { signal: enough.signal }).catch(() => undefined)
     await Promise.race([this.exit, late])
     enough.abort()
-  }
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    // It has gone by itself, or it is not ours: killTree looks again.
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ESRCH' && code !== 'EPERM') throw error
   }
 }

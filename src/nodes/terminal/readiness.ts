@@ -20,6 +20,8 @@ const LONG_MS = 5_000
 const STABLE_MS = 750
 const PATTERN_MS = 100
 const TAIL_LINES = 8
+/** How often a pane that is only looked at must have been the same. */
+const LOOKS = 2
 
 /** Which rule said first that the terminal waits for input, from now on. Rejects with the reason when it is aborted. */
 export function untilReady(live: LiveTerminal, { timeoutMs, pattern, signal }: ReadyWish): Promise<ReadyRule> {
@@ -60,11 +62,13 @@ class TimedRules {
   #seen = ''
   readonly #pasteTurns: number
   #since = performance.now()
+  #sinceLook: number
 
   constructor(live: LiveTerminal, pattern: RegExp | undefined) {
     this.#live = live
     this.#pattern = pattern
     this.#pasteTurns = live.pasteTurns
+    this.#sinceLook = live.process.looks?.() ?? 0
   }
 
   look(): ReadyRule | undefined {
@@ -75,7 +79,7 @@ class TimedRules {
     const quiet = now - Math.max(printedAt, this.#began)
     this.#looks += 1
     if (quiet > LONG_MS && this.#looks % 10 !== 0) return undefined
-    const foreground = quiet < LOOK_MS ? 'busy' : lookAtForeground(process.pid)
+    const foreground = quiet < LOOK_MS ? 'busy' : process.pid === undefined ? 'unknown' : lookAtForeground(process.pid)
     this.#waiting = foreground === 'waiting' && quiet >= QUIET_MS ? this.#waiting + 1 : 0
     if (quiet >= LOOK_MS && foreground !== 'busy' && this.#pastes()) return 'paste'
     if (this.#waiting > 1) return 'kernel'
@@ -96,12 +100,20 @@ class TimedRules {
     if (masked !== this.#seen) {
       this.#seen = masked
       this.#since = now
+      this.#sinceLook = this.#live.process.looks?.() ?? 0
     }
+    if (!this.#lookedAt()) return false
     const still = now - this.#since
     // The prompt before this one would match too: something new must be there.
     if (this.#pattern !== undefined)
       return this.#live.printedAt > this.#began && still >= PATTERN_MS && this.#pattern.test(lastLine(tail))
     return otherwiseUnknown && still >= STABLE_MS
+  }
+
+  /** What is only looked at now and then is not still because nobody has looked. */
+  #lookedAt(): boolean {
+    const { looks } = this.#live.process
+    return looks === undefined || looks() >= this.#sinceLook + LOOKS
   }
 }
 

@@ -19,15 +19,15 @@ interface Start {
 
 const OWN_CONFIG = '__nerve_config_home'
 
-type Kind = 'bash' | 'zsh' | 'fish'
+export type Shell = 'bash' | 'zsh' | 'fish'
 
 /** The shell that a command is, if it is one that we know. */
-export function shellKind(command: string): Kind | undefined {
+export function shellKind(command: string): Shell | undefined {
   const name = basename(command)
   return name === 'bash' || name === 'zsh' || name === 'fish' ? name : undefined
 }
 
-export function markShell(kind: Kind, start: Start): MarkedShell {
+export function markShell(kind: Shell, start: Start): MarkedShell {
   const folder = mkdtempSync(join(tmpdir(), 'nerve-shell-'))
   const forget = (): void => rmSync(folder, { recursive: true, force: true })
   const file = join(folder, kind === 'zsh' ? '.zshrc' : 'rc')
@@ -40,7 +40,7 @@ export function markShell(kind: Kind, start: Start): MarkedShell {
   return { args: ['-i', '--init-command', `source ${quoted(file)}`], env, forget }
 }
 
-const SCRIPTS: Readonly<Record<Kind, (start: Start) => string>> = { bash, zsh, fish }
+const SCRIPTS: Readonly<Record<Shell, (start: Start) => string>> = { bash, zsh, fish }
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
@@ -106,7 +106,8 @@ preexec_functions+=(__nerve_begin)
 `
 }
 
-// fish says nothing when nothing ran (an empty line, a syntax error): then the prompt itself says so.
+// fish says nothing when nothing ran (an empty line, a syntax error): then the prompt itself says so. It has no second prompt
+// either: the key that ends a line asks whether the line is whole.
 function fish({ nonce, rc }: Start): string {
   const mark = (kind: string): string => `printf '\\e]133;${kind};n=${nonce};k=%s\\a' $__nerve_k`
   return `set -e XDG_CONFIG_HOME
@@ -137,5 +138,12 @@ function fish_prompt
   __nerve_own_prompt
   ${mark('B')}
 end
+function __nerve_enter
+  commandline --is-valid
+  test $status = 2; and ${mark('P')}
+  commandline -f execute
+end
+bind \\r __nerve_enter
+bind -M insert \\r __nerve_enter
 `
 }

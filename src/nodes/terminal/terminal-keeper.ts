@@ -6,17 +6,30 @@
  * at any time, and more than once.
  */
 import { NerveError } from '../../base/nerve-error.ts'
+import type { CommandName } from '../panes/command-book.ts'
 import { runCommand, terminalEnded } from './command-run.ts'
 import { LiveTerminal } from './live-terminal.ts'
+import { endLeft } from './open-program.ts'
 import { untilReady } from './readiness.ts'
+import { resumeCommand } from './resumed-command.ts'
 import type { TerminalScreen } from './screen-model.ts'
-import { screenSize, type TerminalPlan } from './terminal-options.ts'
+import { screenSize, survives, type TerminalPlan } from './terminal-options.ts'
 import type { TerminalResult } from './terminal-result.ts'
+import type { PaneFacts } from './terminal-process.ts'
 import type { Place } from './transcript.ts'
 import type { TerminalPart } from './terminal.ts'
 import { Writer } from './writer.ts'
 
 export type TerminalState = 'created' | 'starting' | 'ready' | 'busy' | 'stopping' | 'stopped' | 'error'
+
+export interface Command {
+  readonly line: string
+  readonly timeoutMs: number
+  /** The step that it is a command of. */
+  readonly name?: CommandName | undefined
+  /** True when an earlier process had begun it. */
+  readonly resumed?: boolean
+}
 
 interface Listening {
   readonly signal?: AbortSignal | undefined
@@ -54,6 +67,7 @@ export class TerminalKeeper {
     readonly state: TerminalState
     readonly marked: boolean
     readonly pid?: number
+    readonly pane?: PaneFacts
     readonly writer?: string
     readonly log?: string
   } {
@@ -61,7 +75,8 @@ export class TerminalKeeper {
     return {
       state: this.#state,
       marked: live?.marked ?? false,
-      ...(live === undefined || live.ended !== undefined ? {} : { pid: live.process.pid }),
+      ...(live?.process.pid === undefined || live.ended !== undefined ? {} : { pid: live.process.pid }),
+      ...(live?.process.pane === undefined ? {} : { pane: live.process.pane }),
       ...(this.#writer.holder === undefined ? {} : { writer: this.#writer.holder }),
       ...(live?.log === undefined ? {} : { log: live.log.file }),
     }
@@ -73,7 +88,7 @@ export class TerminalKeeper {
   }
 
   /** Waits for its turn, and for whoever has taken over. */
-  execute(command: { line: string; timeoutMs: number }, listening: Listening): Promise<TerminalResult> {
+  execute(command: Command, listening: Listening): Promise<TerminalResult> {
     const turn = this.#queue.then(() => this.#execute(command, listening))
     this.#queue = turn.catch(() => undefined)
     return turn
@@ -85,12 +100,13 @@ export class TerminalKeeper {
     if (live.ended !== undefined) throw terminalEnded(this.#id, live)
     this.#writer.check(this.#id, who)
     this.#typed = true
-    live.write(data)
+    live.type(data)
   }
 
-  /** Also for those who do not hold it: stopping must always be possible. */
-  interrupt(): void {
-    this.#live?.write('\u0003')
+  /** Also for those who do not hold it: stopping must always be possible; also of what another process has begun. */
+  async interrupt(): Promise<void> {
+    const live = this.#live ?? (survives(this.#plan.in) ? await this.#started() : undefined)
+    live?.write('\u0003')
   }
 
   async stop(): Promise<void> {
@@ -98,6 +114,17 @@ export class TerminalKeeper {
       this.#stopping = undefined
     })
     await this.#stopping
+  }
+
+  /** Lets go: what can go on without this process does, and is found again when it is next needed. */
+  async detach(): Promise<void> {
+    await this.#starting?.catch(() => undefined)
+    await this.#stopping
+    const live = this.#live
+    if (live === undefined) return
+    this.#live = undefined
+    await live.detach()
+    this.#become('created')
   }
 
   async reset(): Promise<void> {
@@ -134,9 +161,9 @@ export class TerminalKeeper {
   async screen(): Promise<TerminalScreen> {
     if (!this.#plan.screen)
       throw new NerveError('bad-option', `Terminal '${this.#id}' keeps no screen: it was made with screen: false.`)
-    const { screen } = this.#live ?? (await this.#started())
+    const screen = await (this.#live ?? (await this.#started())).look()
     if (screen === undefined) throw new NerveError('terminal-ended', `Terminal '${this.#id}' has no screen.`)
-    return screen.look()
+    return screen
   }
 
   watch(listener: (part: TerminalPart) => void): () => void {
@@ -154,22 +181,23 @@ export class TerminalKeeper {
     this.#tell({ type: 'writer' })
   }
 
-  async #execute({ line, timeoutMs }: { line: string; timeoutMs: number }, on: Listening): Promise<TerminalResult> {
+  async #execute({ line, timeoutMs, name, resumed = false }: Command, on: Listening): Promise<TerminalResult> {
     on.signal?.throwIfAborted()
     const live = await this.#started()
     if (this.#writer.holder !== undefined) {
       on.onWait(this.#writer.holder)
       await this.#writer.free(on.signal)
     }
-    if (live.ended !== undefined) throw terminalEnded(this.#id, live)
+    if (live.ended !== undefined && !resumed) throw terminalEnded(this.#id, live)
     if (live.failure !== undefined) throw live.failure
-    const typed = this.#typed
+    const typed = this.#typed || resumed
     this.#typed = false
-    this.#become('busy')
+    if (live.ended === undefined) this.#become('busy')
     try {
       const { signal, onText } = on
-      const wish = { id: this.#id, line, plan: this.#plan, timeoutMs, size: this.#size, typed, signal, onText }
-      return await runCommand(live, wish)
+      const wish = { id: this.#id, line, plan: this.#plan, timeoutMs, typed, name, signal, onText }
+      const known = resumed ? await resumeCommand(live, wish) : undefined
+      return known ?? (await runCommand(live, wish))
     } finally {
       if (this.#live === live && this.#state === 'busy') this.#become(live.ended === undefined ? 'ready' : 'stopped')
     }
@@ -192,15 +220,19 @@ export class TerminalKeeper {
   async #begin(): Promise<LiveTerminal> {
     this.#become('starting')
     try {
-      // What an earlier life has left running ends with it.
-      await this.#live?.stop()
+      // What an earlier life has left running ends with it; what only was lost is looked for.
+      await (this.#live?.lost === true ? this.#live.detach() : this.#live?.stop())
       const plan = { ...this.#plan, ...this.#size }
       const live = await LiveTerminal.start(this.#id, plan, (text) => this.#tell({ type: 'output', text }))
       await this.#ready(live)
       this.#live = live
+      this.#size = live.size
       this.#read = BEGINNING
       this.#typed = false
-      this.#become('ready')
+      this.#become(live.ended === undefined ? 'ready' : 'stopped')
+      live.onChange(() => {
+        if (live.lost && this.#live === live && this.#state !== 'error') this.#become('error')
+      })
       void live.process.exit.then(() => {
         if (this.#live === live && (this.#state === 'ready' || this.#state === 'busy')) this.#become('stopped')
       })
@@ -213,6 +245,8 @@ export class TerminalKeeper {
 
   /** A program that says nothing and gives no sign is taken for ready in the end; a marked shell must say so. */
   async #ready(live: LiveTerminal): Promise<void> {
+    // One that was there may be busy, or over: that is found, not waited for.
+    if (live.process.past !== undefined && live.phase !== 'starting') return
     try {
       const { startTimeoutMs: timeoutMs, readyPattern: pattern } = this.#plan
       const rule = await untilReady(live, { timeoutMs, pattern })
@@ -232,7 +266,7 @@ export class TerminalKeeper {
     // A start that is under way is let come to its end; then there is something to stop.
     await this.#starting?.catch(() => undefined)
     const live = this.#live
-    if (live === undefined) return
+    if (live === undefined) return endLeft(this.#id, this.#plan)
     this.#become('stopping')
     await live.stop()
     this.#become('stopped')

@@ -5,15 +5,19 @@ import { milliseconds, type Duration } from '../../base/duration.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Policy } from '../../engine/definition.ts'
 import { checkKnown, wholeNumber } from '../forkable.ts'
+import { planPane, type PaneOptions, type PanePlan } from '../panes/pane-options.ts'
+import type { PaneKind } from '../panes/pane-port.ts'
 import type { TerminalResult } from './terminal-result.ts'
 import { needsHandshake } from './exit-handshake.ts'
-import { shellKind } from './shell-marks.ts'
+import { shellKind, type Shell } from './shell-marks.ts'
 
 export interface TerminalOptions {
   readonly description?: string
   /** The program (default: the person's shell if it is bash, zsh or fish, otherwise bash). */
   readonly command?: string
   readonly args?: readonly string[]
+  /** The pane that it runs in: one of tmux, WezTerm or kitty, which goes on without us (default: none, a PTY of our own). */
+  readonly in?: PaneKind | PaneOptions
   /** Where it starts (default: the folder of this process). */
   readonly cwd?: string
   /** Variables for it, beside the few that every terminal gets. Their values are never recorded. */
@@ -42,13 +46,14 @@ export interface TerminalOptions {
   readonly startTimeout?: Duration
   /** False: no model of the screen is kept, `screen()` is refused, and more fits through (default true). */
   readonly screen?: boolean
-  /** Answers `what are you` and `where is the cursor`, with nothing but fixed text and numbers (default: fish alone). */
+  /** Answers `what are you` and `where is the cursor`, with nothing but fixed text and numbers (default: only fish, at its prompt). */
   readonly answers?: boolean
   readonly policy?: Policy<TerminalResult>
 }
 
 export interface TerminalPlan {
   readonly description: string | undefined
+  readonly in: PanePlan | undefined
   readonly command: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -66,7 +71,8 @@ export interface TerminalPlan {
   readonly timeoutMs: number
   readonly startTimeoutMs: number
   readonly screen: boolean
-  readonly answers: boolean
+  /** `shell`: only while the shell itself may have asked, not while a program runs in it. */
+  readonly answers: boolean | 'shell'
   /** True where the last output could be lost otherwise. */
   readonly handshake: boolean
   readonly policy: Policy<TerminalResult>
@@ -74,6 +80,7 @@ export interface TerminalPlan {
 
 const KNOWN = [
   'description',
+  'in',
   'command',
   'args',
   'cwd',
@@ -102,14 +109,19 @@ export function planTerminal(id: string, options: TerminalOptions): TerminalPlan
   const what = `terminal '${id}'`
   checkKnown(what, options, KNOWN)
   const command = options.command ?? defaultShell()
+  const args = options.args ?? []
   const number = (name: 'scrollback' | 'maxOutput' | 'logLimit', otherwise: number): number =>
     Math.max(1, wholeNumber(`${what}: ${name}`, options[name], otherwise))
   if (options.marks !== undefined && options.marks !== 'auto' && options.marks !== 'off')
     throw new NerveError('bad-option', `${what}: marks is ${JSON.stringify(options.marks)}; give 'auto' or 'off'.`)
+  const pane = options.in === undefined ? undefined : planPane(what, options.in)
+  const marks = options.marks ?? 'auto'
+  const resumes = survives(pane) && markable({ command, args, marks }) !== undefined
   return {
     description: options.description,
+    in: pane,
     command,
-    args: options.args ?? [],
+    args,
     cwd: resolve(options.cwd ?? '.'),
     env: options.env ?? {},
     inherit: options.inherit ?? [],
@@ -118,16 +130,31 @@ export function planTerminal(id: string, options: TerminalOptions): TerminalPlan
     maxOutput: number('maxOutput', 1_000_000),
     log: options.log === undefined ? undefined : resolve(options.log),
     logLimit: number('logLimit', 64 * 1024 * 1024),
-    marks: options.marks ?? 'auto',
+    marks,
     rc: options.rc === undefined ? undefined : resolve(options.rc),
     readyPattern: stateless(options.readyPattern),
     timeoutMs: options.timeout === undefined ? FOREVER : milliseconds(options.timeout, 'timeout'),
     startTimeoutMs: milliseconds(options.startTimeout ?? '15s', 'startTimeout'),
     screen: options.screen ?? true,
-    answers: options.answers ?? shellKind(command) === 'fish',
-    handshake: needsHandshake(),
-    policy: { effect: 'once', ...options.policy },
+    // Multiplexers answer by themselves.
+    answers: pane === undefined && (options.answers ?? (shellKind(command) === 'fish' ? 'shell' : false)),
+    handshake: pane === undefined ? needsHandshake() : survives(pane),
+    policy: { effect: resumes ? 'resumable' : 'once', ...options.policy },
   }
+}
+
+/** True when its program goes on after a crash and is found again, with what it printed. */
+export function survives(pane: PanePlan | undefined): boolean {
+  return pane?.mux === 'tmux' && pane.pane === undefined
+}
+
+/** The shell that can be made to print marks, if the program is one. */
+export function markable({
+  command,
+  args,
+  marks,
+}: Pick<TerminalPlan, 'command' | 'args' | 'marks'>): Shell | undefined {
+  return marks === 'off' || args.length > 0 ? undefined : shellKind(command)
 }
 
 export function screenSize(what: string, cols: number, rows: number): { cols: number; rows: number } {
@@ -148,7 +175,7 @@ function defaultShell(): string {
 }
 
 /** The environment of the program: little of this process's, then what was asked for by name. */
-export function terminalEnvironment({ env, inherit }: TerminalPlan): Record<string, string> {
+export function terminalEnvironment({ env, inherit }: Pick<TerminalPlan, 'env' | 'inherit'>): Record<string, string> {
   const made: Record<string, string> = {}
   for (const [name, value] of Object.entries(process.env))
     if (value !== undefined && (ALLOWED.test(name) || inherit.includes(name))) made[name] = value

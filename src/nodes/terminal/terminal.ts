@@ -1,11 +1,13 @@
-/** A program on a PTY as a persistent node: a shell, a REPL, anything that a person could use at a screen. */
+/** A program on a PTY, or in a pane of a multiplexer, as a persistent node: a shell, a REPL, anything that a person could use at a screen. */
 import { milliseconds, type Duration } from '../../base/duration.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Node, NodeInfo, StepCall } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
+import type { PanePlan } from '../panes/pane-options.ts'
 import type { TerminalScreen } from './screen-model.ts'
-import { TerminalKeeper, type TerminalState } from './terminal-keeper.ts'
+import { TerminalKeeper, type Command, type TerminalState } from './terminal-keeper.ts'
 import { planTerminal, type TerminalOptions, type TerminalPlan } from './terminal-options.ts'
+import type { PaneFacts } from './terminal-process.ts'
 import type { TerminalResult } from './terminal-result.ts'
 
 /** A command line, or one that may take another time than the node's. */
@@ -21,6 +23,8 @@ export type TerminalPart =
 export interface TerminalInfo extends NodeInfo {
   readonly state: TerminalState
   readonly pid?: number
+  /** The pane that it runs in, and the command with which a person looks at it. */
+  readonly pane?: PaneFacts
   /** True while the shell says where commands begin and end. */
   readonly marked: boolean
   /** Who has taken over. */
@@ -32,13 +36,15 @@ export interface TerminalInfo extends NodeInfo {
 }
 
 /** What `execute` needs to know of the step it is in; nothing, when it is in none. */
-export type TerminalCall = Partial<Pick<StepCall, 'signal' | 'emit'>>
+export type TerminalCall = Partial<Pick<StepCall, 'signal' | 'emit' | 'key' | 'attempt' | 'resumed'>>
 
 export interface TerminalNode extends Node<TerminalInput, TerminalResult> {
   readonly state: TerminalState
   start(): Promise<void>
   /** Ends the program and everything that it started. */
   stop(): Promise<void>
+  /** Lets go of the program. In a pane it goes on, and is found again when it is next used; on a PTY it ends. */
+  detach(): Promise<void>
   /** Stops it and starts it again. */
   reset(): Promise<void>
   /** Ctrl-C. */
@@ -67,7 +73,18 @@ export interface TerminalNode extends Node<TerminalInput, TerminalResult> {
   handBack(who: string): void
 }
 
-const ABILITIES = ['start', 'stop', 'reset', 'interrupt', 'fork', 'stream', 'write', 'read', 'screen'] as const
+const ABILITIES = [
+  'start',
+  'stop',
+  'detach',
+  'reset',
+  'interrupt',
+  'fork',
+  'stream',
+  'write',
+  'read',
+  'screen',
+] as const
 const TAIL_LINES = 20
 
 /**
@@ -94,7 +111,7 @@ export function terminal(id: string, options: TerminalOptions = {}): TerminalNod
 function made(id: string, plan: TerminalPlan, forkedFrom?: string): TerminalNode {
   const keeper = new TerminalKeeper(id, plan)
   const execute = async (input: TerminalInput, call: TerminalCall = {}): Promise<TerminalResult> =>
-    keeper.execute(commandOf(id, input, plan), {
+    keeper.execute(commandOf(id, input, plan, call), {
       signal: call.signal,
       onText: (text) => call.emit?.('output', text),
       onWait: (holder) => call.emit?.('waiting', { for: holder }),
@@ -111,11 +128,12 @@ function made(id: string, plan: TerminalPlan, forkedFrom?: string): TerminalNode
     stream: (input, call) => streamed(execute, input, call),
     start: () => keeper.start(),
     stop: () => keeper.stop(),
+    detach: () => keeper.detach(),
     reset: () => keeper.reset(),
-    interrupt: async () => keeper.interrupt(),
+    interrupt: () => keeper.interrupt(),
     fork: (name) => {
       if (!isLabel(name)) throw new NerveError('bad-definition', `${JSON.stringify(name)} is not an id for a node.`)
-      return made(name, plan, id)
+      return made(name, forkedPlan(plan), id)
     },
     run: async (line, who) => keeper.write(`${line}\r`, who),
     write: async (data, who) => keeper.write(data, who),
@@ -140,11 +158,22 @@ function made(id: string, plan: TerminalPlan, forkedFrom?: string): TerminalNode
   }
 }
 
-function commandOf(id: string, input: TerminalInput, plan: TerminalPlan): { line: string; timeoutMs: number } {
+/** A copy has a program of its own, so it cannot have the pane that another one was given. */
+function forkedPlan(plan: TerminalPlan): TerminalPlan {
+  return plan.in?.pane === undefined ? plan : { ...plan, in: { ...plan.in, pane: undefined } }
+}
+
+function commandOf(id: string, input: TerminalInput, plan: TerminalPlan, call: TerminalCall): Command {
   const { line, timeout } = typeof input === 'string' ? { line: input, timeout: undefined } : input
   if (typeof line !== 'string')
     throw new NerveError('bad-input', `Terminal '${id}' needs a command line: a text, or { line, timeout? }.`)
-  return { line, timeoutMs: timeout === undefined ? plan.timeoutMs : milliseconds(timeout, 'timeout') }
+  const { key, attempt = 1, resumed = false } = call
+  return {
+    line,
+    timeoutMs: timeout === undefined ? plan.timeoutMs : milliseconds(timeout, 'timeout'),
+    name: key === undefined ? undefined : { key, attempt },
+    resumed: resumed && key !== undefined,
+  }
 }
 
 /** Pieces that come while nobody asks for them are kept; who stops reading interrupts the command. */
@@ -163,7 +192,7 @@ async function* streamed(
   }
   const signal = call.signal === undefined ? own.signal : AbortSignal.any([call.signal, own.signal])
   let over = false
-  const done = execute(input, { signal, emit }).finally(() => {
+  const done = execute(input, { ...call, signal, emit }).finally(() => {
     over = true
     news.resolve()
   })
@@ -186,6 +215,7 @@ async function* streamed(
 function configOf(plan: TerminalPlan): Readonly<Record<string, unknown>> {
   const { command, args, cwd, env, inherit, cols, rows, scrollback, maxOutput, log, marks, rc, readyPattern } = plan
   return {
+    ...(plan.in === undefined ? {} : { in: shownPane(plan.in) }),
     command,
     args,
     cwd,
@@ -200,5 +230,15 @@ function configOf(plan: TerminalPlan): Readonly<Record<string, unknown>> {
     ...(rc === undefined ? {} : { rc }),
     ...(readyPattern === undefined ? {} : { readyPattern: String(readyPattern) }),
     ...(Number.isFinite(plan.timeoutMs) ? { timeout: plan.timeoutMs } : {}),
+  }
+}
+
+function shownPane({ mux, pane, socket, program, project }: PanePlan): Readonly<Record<string, unknown>> {
+  return {
+    mux,
+    ...(pane === undefined ? {} : { pane }),
+    ...(socket === undefined ? {} : { socket }),
+    ...(program === mux ? {} : { program }),
+    ...(mux === 'tmux' && pane === undefined ? { project } : {}),
   }
 }

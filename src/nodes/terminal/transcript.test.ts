@@ -1,8 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EscapeParser } from './escape-parser.ts'
 import { Transcript } from './transcript.ts'
 
-function written(text: string, limits = { lines: 1_000, characters: 100_000 }): Transcript {
+function written(text: string | readonly string[], limits = { lines: 1_000, characters: 100_000 }): Transcript {
   const transcript = new Transcript(limits, 80, 24)
   const parser = new EscapeParser({
     text: (part) => transcript.text(part),
@@ -11,7 +12,7 @@ function written(text: string, limits = { lines: 1_000, characters: 100_000 }): 
     osc: () => undefined,
     escape: (sequence) => transcript.escape(sequence),
   })
-  parser.read(text)
+  for (const piece of typeof text === 'string' ? [text] : text) parser.read(piece)
   return transcript
 }
 
@@ -78,5 +79,35 @@ describe('Transcript', () => {
     expect(shown('a\u001b[999999999Cb').length).toBeLessThan(200)
     expect(shown('\u001b[999999999;999999999Hb').length).toBeLessThan(200)
     expect(shown('\u001b[999999999Bb').length).toBeLessThan(1_100)
+  })
+
+  it('is the same in whole lines as character by character', () => {
+    const part = fc.constantFrom(
+      'a',
+      'bcd',
+      '你',
+      ' ',
+      '\r\n',
+      '\r\n',
+      '\r',
+      '\n',
+      '\t',
+      '\b',
+      '\u001b[A',
+      '\u001b[2C',
+      '\u001b[K',
+      '\u001b[2;3H',
+      '\u001b[J',
+    )
+    const limits = { lines: 8, characters: 60 }
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 200 }), (parts) => {
+        const text = parts.join('')
+        const [whole, single] = [written(text, limits), written(Array.from(text), limits)]
+        expect(whole.dropped + whole.toString().length).toBe(single.dropped + single.toString().length)
+        expect(whole.tail(3)).toBe(single.tail(3))
+        expect(whole.end).toEqual(single.end)
+      }),
+    )
   })
 })
