@@ -7,6 +7,7 @@ export type {
   SessionItem,
   SessionMember,
   SessionOptions,
+  SessionPlan,
   Stopped,
 } from './host/sessions/session.ts'
 export { createSessionManager } from './host/sessions/session-manager.ts'
@@ -23,5 +24,5 @@ export { nodeHistory } from './host/history/history-reader.ts'
 export type { HistoryFilter, HistoryOf, HistoryRead } from './host/history/history-reader.ts'
 export type { HistoryEntry, HistoryLine, HistoryOperation } from './host/history/history.ts'
 export type { HistorySink } from './host/history/recorder.ts'
-export { createRedactor } from './host/history/redact.ts'
-export type { Redactor, RedactorOptions } from './host/history/redact.ts'
+export { createRedactor } from './base/redact.ts'
+export type { Redactor, RedactorOptions } from './base/redact.ts'

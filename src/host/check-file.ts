@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { extname } from 'node:path'
 import { NerveError } from '../base/nerve-error.ts'
 import type { SpecProblem } from '../define/spec/spec-text.ts'
-import type { AnyDefinition, AnyRunnable } from '../engine/definition.ts'
-import { isDefinition, isNode } from '../engine/run-node.ts'
+import { isDefinition } from '../engine/run-node.ts'
 import { loadRunnables } from './definition-file.ts'
+import { namedIn } from './named-in.ts'
 import { nameOf } from './registry.ts'
 import { SPEC_KINDS } from './spec-kinds.ts'
 
@@ -23,7 +23,7 @@ export async function checkFile(file: string): Promise<FileCheck> {
   const { readSpecFile } = await import('./spec-file.ts')
   const read = await readSpecFile(file, loadRunnables)
   if (read.graph === undefined) return { definitions: [], problems: read.problems, unchecked: [] }
-  return { definitions: [read.graph.name], problems: [], unchecked: [...byName(read.graph)] }
+  return { definitions: [read.graph.name], problems: [], unchecked: [...namedIn(read.graph)] }
 }
 
 async function checkCode(file: string): Promise<FileCheck> {
@@ -37,19 +37,4 @@ async function checkCode(file: string): Promise<FileCheck> {
     })),
   )
   return { definitions: found.map(nameOf), problems, unchecked: [] }
-}
-
-/** What it refers to by name, at any depth. */
-function byName(
-  definition: AnyDefinition,
-  found = new Set<string>(),
-  seen = new Set<AnyRunnable>(),
-): ReadonlySet<string> {
-  if (seen.has(definition)) return found
-  seen.add(definition)
-  for (const one of definition.inner?.() ?? []) {
-    if (typeof one === 'string') found.add(one)
-    else if (!isNode(one)) byName(one, found, seen)
-  }
-  return found
 }

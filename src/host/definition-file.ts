@@ -25,6 +25,7 @@ const DOORS: Readonly<Record<string, string>> = Object.fromEntries(
     'control',
     'state',
     'agents',
+    'library',
     'spec',
     'nodes',
     'parsers',

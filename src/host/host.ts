@@ -21,7 +21,10 @@ import type { Actor, Durability, Entry, ResumePlan, RunStatus } from '../journal
 import type { JournalStore } from '../journal/port.ts'
 import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
 import { MemoryStore } from '../stores/memory-store.ts'
-import { createRegistry, nameOf, type Registry } from './registry.ts'
+import { fromSource, knowSource } from './definition-source.ts'
+import { createRegistry, type Registry } from './registry.ts'
+import { Recalled } from './recalled.ts'
+import type { SessionPlan } from './sessions/session.ts'
 import { createHandle, type Handle, type HandleParts, type ResumeOptions } from './handle.ts'
 
 export interface HostOptions {
@@ -35,6 +38,8 @@ export interface HostOptions {
   readonly definitions?: readonly AnyRunnable[]
   /** What is known by name, when several hosts share it or it is loaded from a folder. */
   readonly registry?: Registry
+  /** Sessions that are opened when a run first needs something of them. Recorded ones are found without being named. */
+  readonly sessions?: readonly SessionPlan[]
   /** Take up what dead hosts left (default true). */
   readonly recover?: boolean
   /** Wake parked runs when their time comes (default true). Without it, a host drives only what it is told to. */
@@ -117,18 +122,19 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   const onProblem =
     options.onProblem ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
   const store = await openStore(options)
-  const engine = new Engine({
+  const recalled = new Recalled(options.sessions ?? [])
+  const engine: Engine = new Engine({
     store,
     clock,
     durability: options.durability ?? 'process',
-    resolve: (name, source) => resolveDefinition(registry, name, source),
-    names: () => registry.names,
+    resolve: (name, source) => host.definition(name, source),
+    names: () => recalled.behind(registry.names),
     ...(options.maxResident === undefined ? {} : { maxResident: options.maxResident }),
     onProblem,
   })
   const keeper = new Keeper(engine, onProblem)
   if (options.wake === false) engine.onParked = () => undefined
-  const host = new LocalHost(engine, keeper, { registry, dir: projectFolder(options) })
+  const host: LocalHost = new LocalHost(engine, keeper, { registry, dir: projectFolder(options), recalled })
   host.register(...(options.definitions ?? []))
   if (options.recover !== false) {
     await host.recover()
@@ -155,39 +161,25 @@ export function databaseFile(dir = process.cwd()): string {
   return join(dir, '.nerve', 'nerve.db')
 }
 
-async function resolveDefinition(
-  known: Registry,
-  name: string,
-  source: string | undefined,
-): Promise<AnyDefinition | undefined> {
-  const found = known.names.get(name)
-  if (isDefinition(found)) return found
-  if (source === undefined) return undefined
-  await knowFile(known, source, name)
-  const { loadDefinitions } = await import('./definition-file.ts')
-  return (await loadDefinitions(source)).find((definition) => definition.name === name)
-}
-
-/** A definition may refer by name to whatever else its file exports. Names that stand for something already keep it. */
-async function knowFile(known: Registry, source: string, definition: string): Promise<void> {
-  const { loadRunnables } = await import('./definition-file.ts')
-  const found = (await loadRunnables(source)).filter((one) => nameOf(one) !== definition)
-  known.replace(...found.filter((one) => known.names.get(nameOf(one)) === undefined))
-}
-
 class LocalHost implements Host {
   recovered: Recovered = { recovered: [], left: [] }
   readonly #engine: Engine
   readonly #keeper: Keeper
   readonly #parts: HandleParts
+  readonly #recalled: Recalled
   readonly id: string
   readonly dir: string | undefined
   readonly registry: Registry
 
-  constructor(engine: Engine, keeper: Keeper, { registry, dir }: Pick<Host, 'registry' | 'dir'>) {
+  constructor(
+    engine: Engine,
+    keeper: Keeper,
+    { registry, dir, recalled }: Pick<Host, 'registry' | 'dir'> & { readonly recalled: Recalled },
+  ) {
     this.id = engine.ownership.host
     this.#engine = engine
     this.#keeper = keeper
+    this.#recalled = recalled
     this.registry = registry
     this.dir = dir
     this.#parts = {
@@ -206,7 +198,9 @@ class LocalHost implements Host {
     input?: Input,
     options: StartMore = {},
   ): Promise<Handle<Output>> {
-    if (options.source !== undefined) await knowFile(this.registry, options.source, definition.name)
+    if (options.source !== undefined) await knowSource(this.registry, options.source, definition.name)
+    await this.#recalled.look(this, definition)
+    this.#recalled.check(definition, this.registry.names)
     // First, because a name that is taken by something else must leave no run behind.
     const known = this.registry.names.get(definition.name)
     this.registry.replace(definition)
@@ -304,7 +298,11 @@ class LocalHost implements Host {
       if (head.run !== head.root) continue
       for (const one of await store.heads({ root: head.root })) removed.push(one.head.run)
     }
-    if (removed.length > 0) await store.remove(removed)
+    if (removed.length > 0) {
+      await store.remove(removed)
+      const { removeSpills } = await import('../nodes/spill-folder.ts')
+      removeSpills(removed)
+    }
     return { removed }
   }
 
@@ -316,10 +314,22 @@ class LocalHost implements Host {
   async close(): Promise<void> {
     this.#keeper.close()
     await this.#engine.close()
+    await this.#recalled.close()
+  }
+
+  /** Finds the definition of a recorded run; undefined when it is not here. */
+  async definition(name: string, source: string | undefined): Promise<AnyDefinition | undefined> {
+    const known = this.registry
+    await this.#recalled.look(this)
+    const there = known.names.get(name)
+    const found = isDefinition(there) ? there : source === undefined ? undefined : await fromSource(known, source, name)
+    if (found === undefined) return this.#recalled.sending(name)
+    this.#recalled.check(found, known.names)
+    return found
   }
 
   async #definition(row: RunRow): Promise<AnyDefinition> {
-    const found = await resolveDefinition(this.registry, row.definition, row.source)
+    const found = await this.definition(row.definition, row.source)
     if (found !== undefined) return found
     throw new NerveError(
       'definition-missing',

@@ -9,7 +9,6 @@ import type {
   QuestionAsked,
   RunCreated,
   RunStatus,
-  Usage,
 } from './events.ts'
 
 export interface InFlight {

@@ -199,7 +199,7 @@ describe('help and version', () => {
     const { nerve } = open()
     const help = (await nerve(['--help'])).out
     const names = [...help.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name!)
-    expect(names).toHaveLength(20)
+    expect(names).toHaveLength(23)
     const pages = await Promise.all(names.slice(0, 4).map((name) => nerve(['help', name])))
     for (const page of pages) expect(page.out).toMatch(/^usage: nerve[^]*examples:\n {2}/)
     expect((await nerve(['run', '--help'])).out).toBe(pages[0]!.out)

@@ -94,7 +94,10 @@ export function project(files: Readonly<Record<string, string>> = {}): Project {
 function run(command: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Running {
   const { CI: _ci, NO_COLOR: _color, FORCE_COLOR: _force, NODE_OPTIONS: _options, ...rest } = process.env
   const [file = '', ...args] = command
-  const child = spawn(file, args, { cwd, env: { ...rest, ...CACHE, TERM: 'xterm', ...env } })
+  const child = spawn(file, args, {
+    cwd,
+    env: { ...rest, ...CACHE, TERM: 'xterm', XDG_STATE_HOME: join(cwd, '.state'), ...env },
+  })
   let out = ''
   let err = ''
   let looks: (() => void)[] = []

@@ -10,9 +10,12 @@ const MAIN = fileURLToPath(new URL('../../examples/tour/main.ts', import.meta.ur
 const temporary = mkdtempSync(join(tmpdir(), 'nerve-tour-test-'))
 afterEach(() => rmSync(temporary, { recursive: true, force: true }))
 
-function tour(...args: string[]): Promise<{ readonly code: number | null; readonly out: string }> {
+function tour(
+  args: readonly string[] = [],
+  columns = 80,
+): Promise<{ readonly code: number | null; readonly out: string }> {
   const child = spawn(process.execPath, ['--conditions=nerve-source', MAIN, ...args], {
-    env: { ...process.env, TMPDIR: temporary, TMP: temporary, TEMP: temporary },
+    env: { ...process.env, TMPDIR: temporary, TMP: temporary, TEMP: temporary, COLUMNS: String(columns) },
   })
   let out = ''
   for (const stream of [child.stdout, child.stderr])
@@ -21,17 +24,23 @@ function tour(...args: string[]): Promise<{ readonly code: number | null; readon
 }
 
 test('the tour kills its worker, goes on, repeats nothing, completes, and cleans up', async () => {
-  const [text, json] = await Promise.all([tour(), tour('--json')])
+  const [text, json] = await Promise.all([tour([], 28), tour(['--json'])])
   expect(text).toMatchObject({ code: 0, out: expect.stringContaining('completed') })
-  expect(text.out).toMatch(/killed: SIGKILL[^]*9 effects, 0 repeated/)
+  const words = text.out.replaceAll(/\s+/g, ' ')
+  expect(words).toMatch(/killed: SIGKILL.*7 effects and 5 calls of the model 'scripted', 0 repeated/)
+  expect(words).toContain("May 'writer' use the tool 'publish'?")
   expect(text.out).not.toContain('\u001B')
+  expect(text.out.split('\n').filter((line) => line.length > 28)).toEqual([])
   expect(json.code).toBe(0)
   expect(JSON.parse(json.out)).toMatchObject({
     status: 'completed',
-    effects: 9,
+    effects: 7,
+    modelCalls: 5,
     repeated: 0,
-    kept: 5,
-    output: { answer: 'publish' },
+    kept: 6,
+    usage: { calls: 5, tokens: 3_500 },
+    budget: { calls: 10, tokens: 20_000 },
+    output: { text: 'Moss is green, and it grows in the shade.' },
   })
   expect(readdirSync(temporary).filter((name) => name.startsWith('nerve-tour-'))).toEqual([])
 })

@@ -102,7 +102,7 @@ function where(block: Block): string {
 function shell(line: string, folder: string): Promise<Done> {
   mkdirSync(join(folder, '.nerve'), { recursive: true })
   const path = `${join(WORK, 'bin')}${delimiter}${process.env['PATH'] ?? ''}`
-  return tolerant('/bin/sh', ['-c', line], folder, { PATH: path })
+  return tolerant('/bin/sh', ['-c', line], folder, { PATH: path, XDG_STATE_HOME: join(folder, '.state') })
 }
 
 interface Done {

@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { HistoryEntry, HistoryLine } from './history.ts'
 import { parseLine } from './history-reader.ts'
-import type { Redactor } from './redact.ts'
+import type { Redactor } from '../../base/redact.ts'
 
 const FIRST_LOOK = 65_536
 

@@ -63,7 +63,7 @@ function makeKnown(
   one: ManagedNode | AnyDefinition,
   own: AnyRunnable,
 ): () => void {
-  const name = isNode(one) ? one.id : one.name
+  const name = one instanceof ManagedNode ? one.id : one.name
   const there = registry.names.get(name)
   if (there !== undefined && there !== own) throw taken(session, name, there)
   if (there === own && owners.has(own)) throw twice(name)

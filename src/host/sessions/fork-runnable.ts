@@ -17,6 +17,8 @@ export async function forkRunnable(one: AnyRunnable, name: string, factory: Node
   }
   if (one.fork !== undefined) {
     const copy = one.fork(name)
+    if (one.parser !== undefined && copy.parser === undefined)
+      Object.assign(copy, { parser: (output: unknown) => one.parser?.(output) })
     factory.inherit(copy, one)
     return copy
   }

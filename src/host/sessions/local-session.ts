@@ -4,19 +4,18 @@ import { nearest } from '../../base/nearest.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { AnyDefinition, Definition } from '../../engine/definition.ts'
 import { isNode } from '../../engine/run-node.ts'
-import { workflow } from '../../define/workflow.ts'
 import { nodeHistory, type HistoryFilter, type HistoryRead } from '../history/history-reader.ts'
-import { createRedactor, type Redactor } from '../history/redact.ts'
+import { createRedactor, type Redactor } from '../../base/redact.ts'
 import type { Host } from '../host.ts'
 import { admit, type Member, type Surroundings } from './admission.ts'
 import { forkRunnable } from './fork-runnable.ts'
 import { forkTrees, type ForkTree, type Lineage } from './lineage.ts'
 import { ManagedNode } from './managed-node.ts'
 import { createHistories, type Histories } from './node-histories.ts'
-import { isNodeConfig, type NodeFactory } from './node-factory.ts'
+import type { NodeFactory } from './node-factory.ts'
 import type {
+  Sent,
   Session,
-  SessionEntry,
   SessionHooks,
   SessionInfo,
   SessionItem,
@@ -24,6 +23,8 @@ import type {
   SessionOptions,
   Stopped,
 } from './session.ts'
+import { sendingDefinition } from './sending.ts'
+import { plannedMembers } from './restored-members.ts'
 import { holdSession } from './session-lock.ts'
 import { planMembers, type Planned, type Wanted } from './session-members.ts'
 import { checkName, forkName, sameName } from './session-names.ts'
@@ -38,11 +39,6 @@ export interface SessionParts extends Omit<SessionOptions, 'dir' | 'nodes'> {
   readonly created: number
   readonly dir: string | undefined
   readonly hooks: SessionHooks
-}
-
-interface Sent {
-  readonly node: string
-  readonly input?: unknown
 }
 
 export class LocalSession implements Session {
@@ -80,9 +76,7 @@ export class LocalSession implements Session {
       onProblem: parts.onProblem,
     })
     this.#around = { session: this.name, registry: host.registry, manage: (planned) => this.#manage(planned) }
-    this.#sending = workflow(`${this.name}:send`, (ctx, { node, input }: Sent) =>
-      ctx.run(this.#member(node).runnable, input as never, { label: node }),
-    )
+    this.#sending = sendingDefinition(this.name, (node) => this.#member(node).runnable)
   }
 
   get closed(): boolean {
@@ -102,7 +96,7 @@ export class LocalSession implements Session {
       await this.#take(await this.#wanted(items))
       this.#before = undefined
     } catch (error) {
-      await this.#shut()
+      await this.#shut('stop')
       throw error
     }
   }
@@ -202,7 +196,12 @@ export class LocalSession implements Session {
   }
 
   close(): Promise<Stopped> {
-    this.#closing ??= this.#inTurn(() => this.#shut())
+    this.#closing ??= this.#inTurn(() => this.#shut('stop'))
+    return this.#closing
+  }
+
+  detach(): Promise<Stopped> {
+    this.#closing ??= this.#inTurn(() => this.#shut('detach'))
     return this.#closing
   }
 
@@ -263,14 +262,8 @@ export class LocalSession implements Session {
   }
 
   async #wanted(items: readonly SessionItem[]): Promise<readonly Wanted[]> {
-    const { factory } = this.#parts
-    const wanted: Wanted[] = []
-    for (const item of items) {
-      const { node, ...more } = isEntry(item) ? item : { node: item }
-      const runnable = isNodeConfig(node) ? await factory.create(node) : node
-      wanted.push({ runnable, ...more })
-    }
-    return wanted
+    const members = await plannedMembers(items, this.#parts.factory)
+    return members.map(({ node, ...more }) => ({ runnable: node, ...more }))
   }
 
   /** Adds and starts all of them, or none. */
@@ -283,7 +276,8 @@ export class LocalSession implements Session {
     const taken: Member[] = []
     try {
       for (const one of planned) taken.push(await admit(one, this.#around))
-      for (const { runnable } of taken) if (runnable instanceof ManagedNode) await runnable.start()
+      if (this.#parts.lazy !== true)
+        for (const { runnable } of taken) if (runnable instanceof ManagedNode) await runnable.start()
       await this.#save([...there, ...taken])
     } catch (error) {
       await this.#dismiss(taken)
@@ -335,13 +329,13 @@ export class LocalSession implements Session {
   }
 
   /** In the reverse order, so that nothing is stopped while something that comes after it still runs. */
-  async #stop(members: readonly Member[]): Promise<Stopped> {
+  async #stop(members: readonly Member[], how: 'stop' | 'detach' = 'stop'): Promise<Stopped> {
     const stopped: string[] = []
     const problems: { node: string; error: unknown }[] = []
     for (const { runnable } of members.toReversed()) {
       if (!(runnable instanceof ManagedNode)) continue
       try {
-        await runnable.stop()
+        await runnable[how]()
         stopped.push(runnable.id)
       } catch (error) {
         problems.push({ node: runnable.id, error })
@@ -351,14 +345,14 @@ export class LocalSession implements Session {
     return { stopped, problems }
   }
 
-  async #dismiss(members: readonly Member[]): Promise<Stopped> {
-    const report = await this.#stop(members)
+  async #dismiss(members: readonly Member[], how: 'stop' | 'detach' = 'stop'): Promise<Stopped> {
+    const report = await this.#stop(members, how)
     for (const { release } of members.toReversed()) await release()
     return report
   }
 
-  async #shut(): Promise<Stopped> {
-    const report = await this.#dismiss([...this.#members.values()])
+  async #shut(how: 'stop' | 'detach'): Promise<Stopped> {
+    const report = await this.#dismiss([...this.#members.values()], how)
     const { registry } = this.#host
     if (registry.names.get(this.#sending.name) === this.#sending) registry.remove(this.#sending.name)
     this.#state = 'closed'
@@ -366,8 +360,4 @@ export class LocalSession implements Session {
     this.#parts.hooks.closed?.(this)
     return report
   }
-}
-
-function isEntry(item: SessionItem): item is SessionEntry {
-  return typeof item === 'object' && item !== null && 'node' in item && !isNode(item) && !('kind' in item)
 }

@@ -8,6 +8,7 @@
 import { systemClock, type Clock } from '../../base/clock.ts'
 import { milliseconds, showDuration, type Duration } from '../../base/duration.ts'
 import { NerveError, errorData, type ErrorData } from '../../base/nerve-error.ts'
+import type { Schema } from '../../base/schema.ts'
 import type { AnyNode, Node, NodeInfo, Policy, StepCall } from '../../engine/definition.ts'
 import { beginRecording, type HistorySink } from '../history/recorder.ts'
 import { bounded } from './bounded.ts'
@@ -58,6 +59,8 @@ export class ManagedNode implements Node {
   readonly kind: string
   readonly persistent: boolean
   readonly policy?: Policy
+  readonly input?: Schema<unknown>
+  readonly parser?: (output: unknown) => unknown
   /** A copy of the node, not in anybody's care yet. */
   readonly fork?: (id: string) => AnyNode
   readonly lineage: Lineage | undefined
@@ -78,6 +81,8 @@ export class ManagedNode implements Node {
     this.kind = node.kind
     this.persistent = node.persistent
     if (node.policy !== undefined) this.policy = node.policy as Policy
+    if (node.input !== undefined) this.input = node.input as Schema<unknown>
+    if (node.parser !== undefined) this.parser = (output) => node.parser?.(output)
     if (node.fork !== undefined) this.fork = (id) => node.fork?.(id) as AnyNode
     this.lineage = options.lineage
     this.config = options.config
@@ -148,6 +153,17 @@ export class ManagedNode implements Node {
           throw error
         })
       }
+      this.#become('stopped')
+    })
+  }
+
+  /** Lets go of it: what can live without this process is left running, everything else is stopped. */
+  detach(): Promise<void> {
+    const { detach, stop } = this.node as { detach?: () => Promise<void> | void; stop?: unknown }
+    if (detach === undefined && (stop !== undefined || this.#running.size > 0)) return this.stop()
+    return this.#inTurn(async () => {
+      const began = this.#state !== 'created' && this.#state !== 'stopped'
+      if (began) await this.#through('stopping', 'stop', () => detach?.call(this.node))
       this.#become('stopped')
     })
   }
@@ -271,6 +287,15 @@ function around(call: StepCall, emit: StepCall['emit'], interrupt: AbortSignal):
     usage: (spent) => call.usage(spent),
     reserve: (wanted) => call.reserve(wanted),
     emit,
+    keep: (value) => call.keep(value),
+    get kept() {
+      return call.kept
+    },
+    park: (prompt, options) => call.park(prompt, options),
+    get answer() {
+      return call.answer
+    },
+    ask: (prompt, options) => call.ask(prompt, options),
   }
 }
 
@@ -281,18 +306,3 @@ function interrupted(id: string, how: string): NerveError {
 function late(id: string, what: string, ms: number): NerveError {
   return new NerveError('timeout', `Node '${id}' did not ${what} within ${showDuration(ms)}.`, { data: { node: id } })
 }
-    ask: (prompt, options) => call.ask(prompt, options),
-    keep: (value) => call.keep(value),
-    get kept() {
-      return call.kept
-    },
-    park: (prompt, options) => call.park(prompt, options),
-    get answer() {
-      return call.answer
-    },
-    ask: (prompt, options) => call.ask(prompt, options),
-    keep: (value) => call.keep(value),
-    get kept() {
-      return call.kept
-    },
-    ask: (prompt, options) => call.ask(prompt, options),

@@ -7,7 +7,7 @@ import { nearest } from '../../base/nearest.ts'
 import { parseWith, type Schema } from '../../base/schema.ts'
 import type { AnyNode } from '../../engine/definition.ts'
 import { isDefinition, isNode } from '../../engine/run-node.ts'
-import { createRedactor, isSecretField, type Redactor } from '../history/redact.ts'
+import { createRedactor, isSecretField, type Redactor } from '../../base/redact.ts'
 import { checkName } from './session-names.ts'
 
 export interface NodeConfig {
@@ -30,6 +30,10 @@ type Make<Fields> = (id: string, fields: Fields) => AnyNode | Promise<AnyNode>
 export interface KindOptions<Fields> {
   /** Checks (and may convert) the fields. */
   readonly fields?: Schema<Fields>
+  /** Fields that a node may choose by itself, and that it must have again when it is made again: its info has them. */
+  readonly keeps?: readonly string[]
+  /** True when its nodes give text that a parser can read: then a configuration may have the name of one as `parser`. */
+  readonly parsable?: boolean
 }
 
 export interface NodeFactory {
@@ -48,6 +52,8 @@ export interface NodeFactory {
 interface Kind {
   readonly make: Make<never>
   readonly fields: Schema<unknown> | undefined
+  readonly keeps: readonly string[]
+  readonly parsable: boolean
 }
 
 /**
@@ -67,8 +73,12 @@ export function createNodeFactory(redactor: Redactor = createRedactor()): NodeFa
   const kinds = new Map<string, Kind>()
   const made = new WeakMap<AnyNode, NodeConfig>()
   const create = async (given: NodeConfig): Promise<AnyNode> => {
-    const { kind, id, ...fields } = checkConfig(given, kinds)
-    const node = await make(kinds.get(kind) as Kind, { kind, id, fields })
+    const { kind: name, id, ...fields } = checkConfig(given, kinds)
+    const kind = kinds.get(name) as Kind
+    const { parser, ...rest } = fields
+    const parse = kind.parsable && parser !== undefined ? await parserFor(id, parser) : undefined
+    const node = await make(kind, { kind: name, id, fields: kind.parsable ? rest : fields })
+    if (parse !== undefined) Object.assign(node, { parser: parse })
     made.set(node, given)
     return node
   }
@@ -78,13 +88,19 @@ export function createNodeFactory(redactor: Redactor = createRedactor()): NodeFa
       if (typeof make !== 'function')
         throw new NerveError('bad-option', `Kind '${kind}' has no function: register(kind, (id, fields) => node).`)
       if (kinds.has(kind)) throw new NerveError('bad-option', `There is a kind '${kind}' already.`)
-      kinds.set(kind, { make: make as Make<never>, fields: options.fields })
+      kinds.set(kind, {
+        make: make as Make<never>,
+        fields: options.fields,
+        keeps: options.keeps ?? [],
+        parsable: options.parsable ?? false,
+      })
     },
     kinds: () => [...kinds.keys()],
     create,
     recorded(node) {
       const config = made.get(node)
-      return config === undefined ? undefined : recordable(config, redactor)
+      if (config === undefined) return undefined
+      return recordable({ ...config, ...chosen(node, kinds.get(config.kind)?.keeps ?? []) }, redactor)
     },
     again(node, id) {
       const config = made.get(node)
@@ -142,6 +158,18 @@ async function make({ make: made, fields: schema }: Kind, { kind, id, fields }: 
     'bad-definition',
     `The kind '${kind}' made ${isNode(node) ? `a node '${node.id}'` : 'no node'} when it was asked for '${id}'.`,
   )
+}
+
+async function parserFor(id: string, name: unknown): Promise<(output: never) => unknown> {
+  const { parsed, parserNamed } = await import('../../nodes/parsers/registry.ts')
+  if (typeof name !== 'string') throw new NerveError('bad-option', `'${id}': parser is not the name of a parser.`)
+  return parsed(parserNamed(name).name as Parameters<typeof parsed>[0])
+}
+
+/** What the node has chosen by itself. */
+function chosen(node: AnyNode, names: readonly string[]): NodeFields {
+  const { config = {} } = node.info() as { readonly config?: NodeFields }
+  return Object.fromEntries(names.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])))
 }
 
 function recordable(config: NodeConfig, redactor: Redactor): RecordedConfig {

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { historyFile } from '../history/history.ts'
 import { HistoryWriter } from '../history/history-writer.ts'
 import type { HistorySink } from '../history/recorder.ts'
-import type { Redactor } from '../history/redact.ts'
+import type { Redactor } from '../../base/redact.ts'
 
 export interface HistoriesOptions {
   /** Without a folder nothing is kept. */

@@ -2,11 +2,11 @@
 import { NerveError } from '../../base/nerve-error.ts'
 import { persistentIn } from '../../define/graph-steps.ts'
 import type { AnyRunnable, Names } from '../../engine/definition.ts'
-import { isDefinition } from '../../engine/run-node.ts'
+import { isDefinition, isNode } from '../../engine/run-node.ts'
 import { nameOf } from '../registry.ts'
 import { forkRunnable } from './fork-runnable.ts'
-import type { NodeConfig, NodeFactory } from './node-factory.ts'
-import type { SessionEntry } from './session.ts'
+import { isNodeConfig, type NodeConfig, type NodeFactory } from './node-factory.ts'
+import type { SessionEntry, SessionItem, SessionPlan } from './session.ts'
 import type { MemberRecord, SessionRecord } from './session-store.ts'
 
 export interface RestoreOptions {
@@ -14,6 +14,10 @@ export interface RestoreOptions {
   readonly nodes?: readonly AnyRunnable[] | Readonly<Record<string, AnyRunnable>>
   /** Laid over the recorded configurations, by the names of nodes: secrets, which are not recorded. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+export interface PlannedEntry extends SessionEntry {
+  readonly node: AnyRunnable
 }
 
 interface Sources {
@@ -24,17 +28,58 @@ interface Sources {
   readonly names: Names
 }
 
+/** What is asked for, made where it is a configuration. */
+export async function plannedMembers(
+  items: readonly SessionItem[],
+  factory: NodeFactory,
+): Promise<readonly PlannedEntry[]> {
+  return Promise.all(
+    items.map(async (item) => {
+      const { node: given, ...more } = isEntry(item) ? item : { node: item }
+      const node = isNodeConfig(given) ? await factory.create(given) : given
+      return { ...more, node }
+    }),
+  )
+}
+
+export function isEntry(item: SessionItem): item is SessionEntry {
+  return typeof item === 'object' && item !== null && 'node' in item && !isNode(item) && !('kind' in item)
+}
+
+interface Needed {
+  readonly plan: SessionPlan | undefined
+  /** What is recorded. */
+  readonly before: SessionRecord | undefined
+  readonly factory: NodeFactory
+  readonly names: Names
+}
+
+/** What a session has in it when it is opened as planned and recorded; what the plan says goes before. */
+export async function neededMembers({
+  plan,
+  before,
+  factory,
+  names,
+}: Needed): Promise<readonly (PlannedEntry & { readonly as: string })[]> {
+  const entries = await plannedMembers(plan?.nodes ?? [], factory)
+  const planned = entries.map((one) => ({ as: nameOf(one.node), ...one }))
+  if (before === undefined) return planned
+  const nodes = Object.fromEntries(planned.map(({ as, node }) => [as, node]))
+  const recorded = await restoredMembers(before, { nodes, factory, names })
+  return [...recorded, ...planned.filter(({ as }) => !before.members.some(({ name }) => name === as))]
+}
+
 /** Everything that is missing is named at once, before anything has begun. */
 export async function restoredMembers(
   record: SessionRecord,
   options: RestoreOptions & { readonly factory: NodeFactory; readonly names: Names },
-): Promise<readonly SessionEntry[]> {
+): Promise<readonly (PlannedEntry & { readonly as: string })[]> {
   const { nodes = [], config: over = {}, factory, names } = options
   const list = Array.isArray(nodes) ? (nodes as readonly AnyRunnable[]).map((one) => [nameOf(one), one] as const) : []
   const given = new Map<string, AnyRunnable>(list.length > 0 ? list : Object.entries(nodes))
   const made = new Map<string, AnyRunnable>()
   const problems: string[] = []
-  const entries: SessionEntry[] = []
+  const entries: (PlannedEntry & { readonly as: string })[] = []
   for (const member of record.members) {
     if (member.within !== undefined) continue
     const found = await restored(member, { given, over, factory, names }, made)

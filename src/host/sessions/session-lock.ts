@@ -6,7 +6,7 @@ import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import { loadSqlite } from '../../stores/sqlite-schema.ts'
-import { sessionFolder } from './session-store.ts'
+import { sessionFolder } from './session-folder.ts'
 
 const SQLITE_BUSY = 5
 

@@ -2,13 +2,23 @@
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Host } from '../host.ts'
 import { nodeFactory } from './node-kinds.ts'
-import { restoredMembers, type RestoreOptions } from './restored-members.ts'
-import { openSession, type Session, type SessionHooks, type SessionOptions, type Stopped } from './session.ts'
+import { neededMembers, restoredMembers, type RestoreOptions } from './restored-members.ts'
+import {
+  openSession,
+  type Session,
+  type SessionHooks,
+  type SessionOptions,
+  type SessionPlan,
+  type Stopped,
+} from './session.ts'
 import { holdSession } from './session-lock.ts'
-import { SessionStore, type SessionRecord } from './session-store.ts'
+import { SessionStore, type MemberRecord, type SessionRecord } from './session-store.ts'
 
 /** What holds for every session of the manager. */
-export type SessionManagerOptions = Omit<SessionOptions, 'name' | 'tags' | 'nodes'>
+export interface SessionManagerOptions extends Omit<SessionOptions, 'name' | 'tags' | 'nodes'> {
+  /** Sessions that are opened when they are needed. What they say goes before what is recorded. */
+  readonly plans?: readonly SessionPlan[]
+}
 
 export interface SessionSummary {
   readonly name: string
@@ -24,6 +34,8 @@ export interface SessionManager {
   create(options: Omit<SessionOptions, 'dir'>): Promise<Session>
   /** Opens one that was recorded: its nodes are made again and started. */
   restore(name: string, options?: RestoreOptions): Promise<Session>
+  /** The session of this name, whatever it takes: the open one, or else opened as planned and recorded. */
+  open(name: string): Promise<Session>
   /** One that is open here. */
   get(name: string): Session | undefined
   /** What is recorded of one, open or not. */
@@ -36,23 +48,37 @@ export interface SessionManager {
   closeAll(): Promise<readonly Stopped[]>
   /** Closes it and forgets what is recorded of it. Histories stay. */
   remove(name: string): Promise<void>
+  /** Takes one thing out of a session that is open nowhere, also when it cannot be made again. */
+  forget(name: string, member: string): Promise<void>
 }
+
+/** The open sessions of each host, whichever manager opened them. */
+const opened = new WeakMap<Host, Map<string, Session>>()
 
 export function createSessionManager(host: Host, options: SessionManagerOptions = {}): SessionManager {
   const dir = options.dir ?? host.dir
   return new LocalManager(host, dir === undefined ? options : { ...options, dir })
 }
 
+/** Sessions that `open` opened, which nobody has asked to restore since. */
+const byItself = new WeakSet<Session>()
+
 class LocalManager implements SessionManager {
   readonly #host: Host
-  readonly #options: SessionManagerOptions
+  readonly #options: Omit<SessionManagerOptions, 'plans'>
   /** Without a folder there are only the open ones. */
   readonly #store: SessionStore | undefined
-  readonly #open = new Map<string, Session>()
+  readonly #open: Map<string, Session>
+  readonly #opening = new Map<string, Promise<Session>>()
+  readonly #plans: ReadonlyMap<string, SessionPlan>
 
   constructor(host: Host, options: SessionManagerOptions) {
     this.#host = host
-    this.#options = options
+    const { plans = [], ...rest } = options
+    this.#options = rest
+    this.#plans = new Map(plans.map((plan) => [plan.name, plan]))
+    this.#open = opened.get(host) ?? new Map<string, Session>()
+    opened.set(host, this.#open)
     this.#store = options.dir === undefined ? undefined : new SessionStore(options.dir)
   }
 
@@ -68,11 +94,35 @@ class LocalManager implements SessionManager {
   }
 
   async restore(name: string, options: RestoreOptions = {}): Promise<Session> {
+    const there = this.#open.get(name)
+    if (there !== undefined && byItself.delete(there)) return there
     const before = await this.record(name)
     const { factory = nodeFactory } = this.#options
     const names = this.#host.registry.names
     const nodes = this.#open.has(name) ? [] : await restoredMembers(before, { ...options, factory, names })
     return this.#openOne({ ...this.#options, name, tags: before.tags, nodes }, { before })
+  }
+
+  open(name: string): Promise<Session> {
+    const there = this.#open.get(name)
+    if (there !== undefined) return Promise.resolve(there)
+    const under = this.#opening.get(name) ?? this.#openNeeded(name).finally(() => this.#opening.delete(name))
+    this.#opening.set(name, under)
+    return under
+  }
+
+  async #openNeeded(name: string): Promise<Session> {
+    const plan = this.#plans.get(name)
+    const before = await this.#store?.read(name)
+    if (plan === undefined && before === undefined) throw unknownSession(name)
+    const { factory = nodeFactory } = this.#options
+    const nodes = await neededMembers({ plan, before, factory, names: this.#host.registry.names })
+    const session = await this.#openOne(
+      { ...this.#options, name, tags: plan?.tags ?? before?.tags ?? [], nodes },
+      before === undefined ? {} : { before },
+    )
+    byItself.add(session)
+    return session
   }
 
   get(name: string): Session | undefined {
@@ -82,7 +132,7 @@ class LocalManager implements SessionManager {
   async record(name: string): Promise<SessionRecord> {
     const found = this.#open.get(name)?.toJSON() ?? (await this.#store?.read(name))
     if (found !== undefined) return found
-    throw new NerveError('not-found', `There is no session '${name}'.`, { data: { session: name } })
+    throw unknownSession(name)
   }
 
   async find(wanted: { readonly name?: string; readonly tag?: string } = {}): Promise<readonly SessionSummary[]> {
@@ -125,6 +175,18 @@ class LocalManager implements SessionManager {
     await this.#store.remove(name).finally(letGo)
   }
 
+  async forget(name: string, member: string): Promise<void> {
+    const { dir } = this.#options
+    if (this.#store === undefined || dir === undefined) throw unknownSession(name)
+    const letGo = await holdSession(dir, name)
+    try {
+      const record = await this.record(name)
+      await this.#store.write({ ...record, members: without(record.members, { session: name, member }) })
+    } finally {
+      letGo()
+    }
+  }
+
   async #openOne(options: SessionOptions, hooks: SessionHooks): Promise<Session> {
     const mine = await openSession(this.#host, options, {
       ...hooks,
@@ -147,4 +209,24 @@ class LocalManager implements SessionManager {
       return undefined
     }
   }
+}
+
+function unknownSession(name: string): NerveError {
+  return new NerveError('not-found', `There is no session '${name}'.`, { data: { session: name } })
+}
+
+/** The members without this one and what came with it. */
+function without(
+  members: readonly MemberRecord[],
+  { session, member }: { readonly session: string; readonly member: string },
+): readonly MemberRecord[] {
+  if (!members.some(({ name }) => name === member))
+    throw new NerveError('not-found', `There is no '${member}' in session '${session}'.`)
+  const kept = members.filter(({ name, within }) => name !== member && within !== member)
+  const user = kept.find(({ after }) => after?.includes(member) === true)
+  if (user === undefined) return kept
+  throw new NerveError(
+    'bad-option',
+    `'${member}' is used by '${user.name}' in session '${session}'. Remove that first.`,
+  )
 }

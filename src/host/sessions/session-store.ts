@@ -2,11 +2,12 @@
  * What is kept of sessions: a small JSON file each, written whole or not at all. One process at a time writes a session's
  * file (session-lock.ts); anybody may read it.
  */
-import { open, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { open, mkdir, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Lineage } from './lineage.ts'
 import type { NodeConfig } from './node-factory.ts'
+import { sessionFolder } from './session-folder.ts'
 import { checkName, isName } from './session-names.ts'
 
 const FORMAT = 1
@@ -36,10 +37,6 @@ export interface SessionRecord {
   readonly created: number
   /** In the order in which they are started. */
   readonly members: readonly MemberRecord[]
-}
-
-export function sessionFolder(dir: string): string {
-  return join(dir, '.nerve', 'sessions')
 }
 
 export class SessionStore {
@@ -74,6 +71,17 @@ export class SessionStore {
       throw error
     }
     return parseRecord(text, name, file)
+  }
+
+  /** What changes whenever the record does; undefined when there is none. */
+  async stamp(name: string): Promise<string | undefined> {
+    try {
+      const { ino, mtimeMs, size } = await stat(this.#file(name))
+      return `${ino} ${mtimeMs} ${size}`
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
   }
 
   /** The names of all that are recorded. */

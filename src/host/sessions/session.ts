@@ -8,7 +8,7 @@ import type { Duration } from '../../base/duration.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { AnyDefinition, AnyRunnable } from '../../engine/definition.ts'
 import type { HistoryFilter, HistoryRead } from '../history/history-reader.ts'
-import type { Redactor } from '../history/redact.ts'
+import type { Redactor } from '../../base/redact.ts'
 import type { Host } from '../host.ts'
 import type { ForkTree, Lineage } from './lineage.ts'
 import { LocalSession } from './local-session.ts'
@@ -29,14 +29,20 @@ export interface SessionEntry {
   readonly after?: readonly string[]
 }
 
-export interface SessionOptions {
+/** What a session is to have, said before there is one. */
+export interface SessionPlan {
   readonly name: string
   readonly tags?: readonly string[]
   readonly nodes?: readonly SessionItem[]
+}
+
+export interface SessionOptions extends SessionPlan {
   /** The project folder; histories are in `.nerve/history` in it (default: the host's; a host in memory has none). */
   readonly dir?: string
   /** Keep what each node saw and did (default true, where there is a folder). */
   readonly history?: boolean
+  /** Start each node when it is first used, and not all of them when the session opens (default false). */
+  readonly lazy?: boolean
   /** Makes nodes of configurations (default: `nodeFactory`). */
   readonly factory?: NodeFactory
   /** How long each node may take to start (default 30s) and to stop (default 5s). */
@@ -112,6 +118,14 @@ export interface Session {
   stop(): Promise<Stopped>
   /** Stops every node and gives their names back. Can be called again: it gives the same report. */
   close(): Promise<Stopped>
+  /** The same, but what can live without this process (a terminal in a pane) is left running. */
+  detach(): Promise<Stopped>
+}
+
+/** The input of the run that something is sent to a session with. */
+export interface Sent {
+  readonly node: string
+  readonly input?: unknown
 }
 
 /** What a manager has to say about a session. */

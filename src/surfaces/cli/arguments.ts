@@ -1,6 +1,7 @@
 /** Words to arguments and options, by a command's entry in the table; mistakes name the nearest right word. */
 import { parseArgs } from 'node:util'
-import { GLOBAL_OPTIONS, type CommandSpec, type OptionSpec } from './command-table.ts'
+import type { CommandSpec, OptionSpec } from './command-spec.ts'
+import { GLOBAL_OPTIONS } from './command-table.ts'
 import { UsageError } from './exit-code.ts'
 import { nearest } from '../../base/nearest.ts'
 

@@ -1,26 +1,8 @@
-/** Every command as data. Nothing here may import anything: `--help` and `--version` read only this. */
-export interface OptionSpec {
-  readonly type: 'string' | 'boolean'
-  /** What stands for the value in the help. */
-  readonly value?: string
-  readonly multiple?: boolean
-  readonly help: string
-  /** For Nerve itself, not for people. */
-  readonly hidden?: boolean
-}
-
-export interface CommandSpec {
-  readonly name: string
-  /** What follows `nerve NAME`. */
-  readonly usage: string
-  readonly summary: string
-  readonly about?: string
-  /** The least and the most positional arguments. */
-  readonly takes: readonly [least: number, most: number]
-  readonly options?: Readonly<Record<string, OptionSpec>>
-  readonly examples: readonly (readonly [command: string, meaning: string])[]
-  readonly load: () => Promise<{ readonly run: (invocation: never) => Promise<number> }>
-}
+/** Every command as data. Nothing here may load anything else: `--help` reads only this. */
+import type { CommandSpec, OptionSpec } from './command-spec.ts'
+import { GATEWAY } from './gateway-commands.ts'
+import { NODE } from './node-commands.ts'
+import { RALPH } from './ralph-command.ts'
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   json: { type: 'boolean', help: 'print JSON; errors are {"error":{"code","message"}} on stderr' },
@@ -252,6 +234,9 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     load: () => import('./commands/validate.ts'),
   },
+  NODE,
+  GATEWAY,
+  RALPH,
   {
     name: 'extract',
     usage: '[FILE] [--parser NAME] [--section TYPE] [--last]',
@@ -271,6 +256,24 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['nerve extract screen.txt --parser gemini --section tool', 'the calls of tools, with their results'],
     ],
     load: () => import('./commands/extract.ts'),
+  },
+  {
+    name: 'trust',
+    usage: '[DIR] [--revoke | --list]',
+    summary: 'say that the nerve.config.ts of a project may run',
+    about:
+      'The file is code, so it does not run before somebody has trusted it: at the question on a terminal, or with this. Trust ' +
+      'holds for the file in this folder, also when it changes, until it is revoked. In CI: NERVE_TRUST=1.',
+    takes: [0, 1],
+    options: {
+      revoke: { type: 'boolean', help: 'take it back' },
+      list: { type: 'boolean', help: 'list everything that is trusted' },
+    },
+    examples: [
+      ['nerve trust', 'the file of this project'],
+      ['nerve trust --list', 'all, and whether they have changed since'],
+    ],
+    load: () => import('./commands/trust.ts'),
   },
   {
     name: 'gc',

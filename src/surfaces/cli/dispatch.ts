@@ -1,8 +1,9 @@
 /** From words to a command that runs: finds it, parses for it, and turns what it throws into a message and a code. */
-import { COMMANDS, type CommandSpec } from './command-table.ts'
+import type { CommandSpec } from './command-spec.ts'
+import { COMMANDS } from './command-table.ts'
 import { parseArguments, type Arguments } from './arguments.ts'
 import { EXIT, UsageError, exitCodeOfError } from './exit-code.ts'
-import { commandHelp, unknownCommand } from './help.ts'
+import { commandHelp, unknownCommand, unknownVerb, verbOf } from './help.ts'
 import { createOutput, type Output } from './output.ts'
 import { projectFolder } from './project.ts'
 
@@ -25,11 +26,23 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
     const { name, rest } = commandFirst(argv)
     const spec = COMMANDS.find((command) => command.name === name)
     if (spec === undefined) throw new UsageError(unknownCommand(name))
-    return await runCommand(spec, rest, out)
+    return await (spec.verbs === undefined ? runCommand(spec, rest, out) : runVerb(spec, rest, out))
   } catch (error) {
     out.error(error)
     return exitCodeOfError(error)
   }
+}
+
+/** A command of a group: `node create`. */
+async function runVerb(group: CommandSpec, rest: readonly string[], out: Output): Promise<number> {
+  if (rest.every((word) => word.startsWith('-'))) {
+    out.write(`${commandHelp(group)}\n`)
+    return rest.includes('--help') || rest.includes('-h') ? EXIT.done : EXIT.usage
+  }
+  const verb = commandFirst(rest)
+  const spec = verbOf(group, verb.name)
+  if (spec === undefined) throw new UsageError(unknownVerb(group, verb.name))
+  return runCommand(spec, verb.rest, out)
 }
 
 async function runCommand(spec: CommandSpec, rest: readonly string[], out: Output): Promise<number> {
@@ -45,7 +58,7 @@ async function runCommand(spec: CommandSpec, rest: readonly string[], out: Outpu
 }
 
 /** Commands that drive a run go on when nobody reads them any more (`| head -1`): a run does not depend on its watchers. */
-const DRIVING: readonly string[] = ['run', 'resume', 'answer', 'signal', 'fork']
+const DRIVING: readonly string[] = ['run', 'resume', 'answer', 'signal', 'fork', 'ralph', 'node execute']
 
 function leaveWithReader(command: string): void {
   if (DRIVING.includes(command)) return

@@ -38,6 +38,7 @@ const BAD_INPUT: readonly ErrorCode[] = [
   'bad-value',
   'definition-missing',
   'not-found',
+  'not-trusted',
   'run-ended',
 ]
 

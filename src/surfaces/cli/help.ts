@@ -1,21 +1,27 @@
 /** The help, made from the command table. */
-import { COMMANDS, GLOBAL_OPTIONS, type CommandSpec, type OptionSpec } from './command-table.ts'
+import type { CommandSpec, OptionSpec } from './command-spec.ts'
+import { COMMANDS, GLOBAL_OPTIONS } from './command-table.ts'
 import { nearest } from '../../base/nearest.ts'
 
 /** Prints the help of a command, or of all. */
 export function helpFor(argv: readonly string[], version: string): number {
-  const name = argv.find((word) => !word.startsWith('-'))
+  const [name, verb] = argv.filter((word) => !word.startsWith('-'))
   if (name === undefined) {
     console.log(overview(version))
     return 0
   }
-  const spec = COMMANDS.find((command) => command.name === name)
+  const command = COMMANDS.find((one) => one.name === name)
+  const spec = verb === undefined || command?.verbs === undefined ? command : verbOf(command, verb)
   if (spec === undefined) {
-    console.error(unknownCommand(name))
+    console.error(command === undefined ? unknownCommand(name) : unknownVerb(command, verb ?? ''))
     return 2
   }
   console.log(commandHelp(spec))
   return 0
+}
+
+export function verbOf(group: CommandSpec, verb: string): CommandSpec | undefined {
+  return group.verbs?.find(({ name }) => name === `${group.name} ${verb}`)
 }
 
 export function unknownCommand(name: string): string {
@@ -24,6 +30,12 @@ export function unknownCommand(name: string): string {
     COMMANDS.map((command) => command.name),
   )
   return `there is no command '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`} See: nerve --help`
+}
+
+export function unknownVerb({ name, verbs = [] }: CommandSpec, verb: string): string {
+  const known = verbs.map((one) => one.name.slice(name.length + 1))
+  const near = nearest(verb, known)
+  return `nerve ${name}: there is no '${verb}'. ${near === undefined ? `Known: ${known.join(', ')}.` : `Did you mean '${near}'?`} See: nerve help ${name}`
 }
 
 function overview(version: string): string {
@@ -56,7 +68,7 @@ function shortUsage(name: string, usage: string): string {
 }
 
 export function commandHelp(spec: CommandSpec): string {
-  const { name, usage, summary, about, examples, options = {} } = spec
+  const { name, usage, summary, about, examples, options = {}, verbs = [] } = spec
   const own = optionRows(options)
   return [
     `usage: nerve ${name}${usage === '' ? '' : ` ${usage}`}`,
@@ -64,6 +76,7 @@ export function commandHelp(spec: CommandSpec): string {
     `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`,
     ...(about === undefined ? [] : ['', ...wrap(about, 100)]),
     '',
+    ...(verbs.length === 0 ? [] : [...table(verbs.map((one) => [shortUsage(one.name, one.usage), one.summary])), '']),
     ...(own.length === 0 ? [] : ['options:', ...table(own), '']),
     ...table(optionRows(GLOBAL_OPTIONS)),
     '',

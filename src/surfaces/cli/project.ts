@@ -3,9 +3,11 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { userInfo } from 'node:os'
 import { NerveError } from '../../base/nerve-error.ts'
-import { createHost, databaseFile, type Host, type RunRow } from '../../host/api.ts'
+import { configFile, createHost, databaseFile, type Host, type RunRow } from '../../host/api.ts'
+import type { LoadedConfig } from '../../host/node-api.ts'
 import type { Actor } from '../../journal/events.ts'
 import { UsageError } from './exit-code.ts'
+import type { Output } from './output.ts'
 
 /** The nearest folder from here upwards that has .nerve; else that has package.json or .git; else this one. */
 export function projectFolder(cwd: string, given: string | undefined): string {
@@ -25,9 +27,47 @@ function upwards(cwd: string): string[] {
   return folders
 }
 
-/** A host that drives only what this command tells it to. */
-export function openHost(dir: string, onProblem?: (error: unknown) => void): Promise<Host> {
-  return createHost({ dir, recover: false, wake: false, ...(onProblem === undefined ? {} : { onProblem }) })
+/** A host that drives only what this command tells it to, and knows nothing but what is recorded. */
+export function openHost(dir: string): Promise<Host> {
+  return createHost({ dir, recover: false, wake: false })
+}
+
+export interface Project {
+  readonly host: Host
+  /** What the project file says, if there is one. */
+  readonly config: LoadedConfig | undefined
+}
+
+/** A host that drives only what this command tells it to, with the nodes of the project file. */
+export async function openProject(dir: string, out: Output): Promise<Project> {
+  const config = await projectConfig(dir, out)
+  const { definitions = [], sessions = [] } = config ?? {}
+  const onProblem = (error: unknown): void => out.error(error)
+  const host = await createHost({ dir, recover: false, wake: false, definitions, sessions, onProblem })
+  return { host, config }
+}
+
+/** What the project file says; on a terminal, a person is asked first whether it may run. */
+export async function projectConfig(dir: string, out: Output): Promise<LoadedConfig | undefined> {
+  if (configFile(dir) === undefined) return undefined
+  const { loadConfig } = await import('../../host/node-api.ts')
+  const { trustQuestion } = await import('./trust-question.ts')
+  return loadConfig(dir, { ask: trustQuestion(out) })
+}
+
+/** Sees to it that the project file may run later, in a process that has nobody to ask. */
+export async function trustProject(dir: string, out: Output): Promise<void> {
+  if (configFile(dir) === undefined) return
+  const { trustedConfig } = await import('../../host/node-api.ts')
+  const { trustQuestion } = await import('./trust-question.ts')
+  await trustedConfig(dir, { ask: trustQuestion(out) })
+}
+
+/** How a host is opened: to look, unless it is for driving. */
+type Opener = (dir: string) => Promise<Host>
+
+export function forDriving(out: Output): Opener {
+  return async (dir) => (await openProject(dir, out)).host
 }
 
 /** Does something with the project's runs; a folder without runs is left as it is, and has `empty`. */
@@ -35,9 +75,10 @@ export async function withRuns<Value>(
   dir: string,
   work: (host: Host) => Promise<Value>,
   empty: () => Value | Promise<Value>,
+  open: Opener = openHost,
 ): Promise<Value> {
   if (!existsSync(databaseFile(dir))) return empty()
-  const host = await openHost(dir)
+  const host = await open(dir)
   try {
     return await work(host)
   } finally {
@@ -50,6 +91,7 @@ export function withRun<Value>(
   dir: string,
   wanted: string,
   work: (host: Host, row: RunRow) => Promise<Value>,
+  open: Opener = openHost,
 ): Promise<Value> {
   return withRuns(
     dir,
@@ -57,6 +99,7 @@ export function withRun<Value>(
     () => {
       throw new NerveError('not-found', `There is no run ${wanted}: there are no runs in ${dir}.`)
     },
+    open,
   )
 }
 

@@ -18,15 +18,17 @@ export function parseValue(text: string): unknown {
 
 /** `-` is stdin, `@file` a file, anything else the value itself. */
 export async function readInput(text: string): Promise<unknown> {
-  if (text === '-') return parseValue(withoutLastBreak(await readAll(process.stdin)))
-  if (!text.startsWith('@')) return parseValue(text)
-  const file = text.slice(1)
+  return parseValue(await readText(text, `For a text that begins with @, write it as JSON: '"@…"'.`))
+}
+
+/** The same as text, whatever it looks like. */
+export async function readText(text: string, hint = ''): Promise<string> {
+  if (text === '-') return withoutLastBreak(await readAll(process.stdin))
+  if (!text.startsWith('@')) return text
   try {
-    return parseValue(withoutLastBreak(readFileSync(file, 'utf8')))
+    return withoutLastBreak(readFileSync(text.slice(1), 'utf8'))
   } catch (error) {
-    throw new UsageError(
-      `--input @${file}: the file could not be read (${(error as Error).message}). For a text that begins with @, write it as JSON: '"@…"'.`,
-    )
+    throw new UsageError(`${text}: the file could not be read (${(error as Error).message}). ${hint}`.trimEnd())
   }
 }
 

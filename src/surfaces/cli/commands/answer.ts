@@ -3,7 +3,7 @@ import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
 import type { Host, InboxRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { driveRecorded } from '../drive-command.ts'
-import { me, withRun, withRuns } from '../project.ts'
+import { forDriving, me, withRun, withRuns } from '../project.ts'
 import { answerValues, parseValue } from '../values.ts'
 
 export function run(invocation: Invocation): Promise<number> {
@@ -28,6 +28,7 @@ async function answer({ args, out, dir }: Invocation): Promise<number> {
     () => {
       throw new NerveError('not-found', `There is no question ${wanted}: there are no runs in ${dir}.`)
     },
+    forDriving(out),
   )
 }
 
@@ -63,11 +64,15 @@ async function findQuestion(host: Host, wanted: string): Promise<InboxRow | unde
 
 function signal({ args, out, dir }: Invocation): Promise<number> {
   const [wanted = '', name = '', text] = args.words
-  return withRun(dir, wanted, (host, row) =>
-    driveRecorded(host, out, row, async () => {
-      const handle = await host.handle(row.run)
-      await handle.signal(name, text === undefined ? undefined : parseValue(text), me())
-      return undefined
-    }),
+  return withRun(
+    dir,
+    wanted,
+    (host, row) =>
+      driveRecorded(host, out, row, async () => {
+        const handle = await host.handle(row.run)
+        await handle.signal(name, text === undefined ? undefined : parseValue(text), me())
+        return undefined
+      }),
+    forDriving(out),
   )
 }

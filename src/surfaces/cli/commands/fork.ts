@@ -2,7 +2,7 @@
 import type { Invocation } from '../dispatch.ts'
 import { driveRecorded } from '../drive-command.ts'
 import { UsageError } from '../exit-code.ts'
-import { withRun } from '../project.ts'
+import { forDriving, withRun } from '../project.ts'
 import { parsePairs } from '../values.ts'
 
 export function run({ args, out, dir }: Invocation): Promise<number> {
@@ -11,10 +11,14 @@ export function run({ args, out, dir }: Invocation): Promise<number> {
   if (at === undefined && Object.keys(set).length === 0)
     throw new UsageError('nerve fork: where? Give --at PATH (a path from `nerve show RUN`).')
   const place = at === undefined ? {} : { at: /^\d+$/.test(at) ? Number(at) : at }
-  return withRun(dir, args.words[0] ?? '', (host, row) =>
-    driveRecorded(host, out, row, async () => {
-      const forked = await (await host.handle(row.run)).fork({ ...place, ...(args.flag('set') ? { set } : {}) })
-      return forked.id
-    }),
+  return withRun(
+    dir,
+    args.words[0] ?? '',
+    (host, row) =>
+      driveRecorded(host, out, row, async () => {
+        const forked = await (await host.handle(row.run)).fork({ ...place, ...(args.flag('set') ? { set } : {}) })
+        return forked.id
+      }),
+    forDriving(out),
   )
 }

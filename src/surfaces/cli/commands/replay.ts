@@ -1,14 +1,14 @@
 /** `nerve replay`. */
 import { NerveError } from '../../../base/nerve-error.ts'
-import { loadDefinitions, type AnyDefinition } from '../../../host/api.ts'
+import { loadDefinitions, type AnyDefinition, type Host, type RunRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { oneLine } from '../printable.ts'
-import { withRun } from '../project.ts'
+import { forDriving, withRun } from '../project.ts'
 
 export function run({ args, out, dir, cwd: _cwd }: Invocation): Promise<number> {
   const [wanted = '', file] = args.words
-  return withRun(dir, wanted, async (host, row) => {
+  const replay = async (host: Host, row: RunRow): Promise<number> => {
     const definition = file === undefined ? undefined : await definitionIn(file, row.definition)
     const replayed = await host.replay(row.run, definition)
     out.data({ run: row.run, ...replayed })
@@ -19,7 +19,8 @@ export function run({ args, out, dir, cwd: _cwd }: Invocation): Promise<number> 
     )
     for (const problem of replayed.problems) out.line(`  ${oneLine(problem)}`)
     return replayed.same ? EXIT.done : EXIT.failed
-  })
+  }
+  return withRun(dir, wanted, replay, forDriving(out))
 }
 
 async function definitionIn(file: string, name: string): Promise<AnyDefinition> {

@@ -7,16 +7,19 @@ import { driveRecorded } from '../drive-command.ts'
 import { Driver } from '../driver.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { codeOf, planLines, report, resultData, resultLines, type Outcome } from '../outcome.ts'
-import { me, withRun, withRuns } from '../project.ts'
+import { forDriving, me, withRun, withRuns } from '../project.ts'
 import { parseBudget } from '../values.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const { args, dir } = invocation
+  const { args, dir, out } = invocation
   const [wanted] = args.words
   checkOptions(invocation)
   if (wanted === undefined) return resumeAll(invocation)
-  return withRun(dir, wanted, (host, row) =>
-    args.flag('plan') ? showPlan(invocation, host, row) : resumeOne(invocation, host, row),
+  return withRun(
+    dir,
+    wanted,
+    (host, row) => (args.flag('plan') ? showPlan(invocation, host, row) : resumeOne(invocation, host, row)),
+    forDriving(out),
   )
 }
 
@@ -92,6 +95,7 @@ async function resumeAll({ out, dir }: Invocation): Promise<number> {
       return worst([...outcomes.map(codeOf), ...(left.length > 0 ? [EXIT.failed] : [])])
     },
     nothing,
+    forDriving(out),
   )
 
   function nothing(): number {

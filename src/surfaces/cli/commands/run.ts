@@ -1,10 +1,10 @@
 /** `nerve run`. */
 import { resolve } from 'node:path'
-import { loadDefinitions, type AnyDefinition, type Host, type StartMore } from '../../../host/api.ts'
+import { loadDefinitions, type AnyDefinition, type StartMore } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { Driver } from '../driver.ts'
 import { report } from '../outcome.ts'
-import { openHost } from '../project.ts'
+import { openProject, trustProject, type Project } from '../project.ts'
 import { parseBudget, parsePairs, readInput } from '../values.ts'
 
 interface Wanted {
@@ -18,17 +18,18 @@ export async function run(invocation: Invocation): Promise<number> {
   const owned = args.flag('owned')
   if (args.flag('detach') && !owned) {
     const { detach } = await import('../detach.ts')
+    await trustProject(dir, out)
     return detach(invocation)
   }
   const { announce } = owned ? await import('../detach.ts') : { announce: undefined }
   try {
     // Everything that can be wrong with the call is found before there is a database.
     const wanted = await readCall(invocation)
-    const host = await openHost(dir, (error) => out.error(error))
+    const project = await openProject(dir, out)
     try {
-      return await driveNew(invocation, host, { ...wanted, announce })
+      return await driveNew(invocation, project, { ...wanted, announce })
     } finally {
-      await host.close()
+      await project.host.close()
     }
   } catch (error) {
     announce?.({ error })
@@ -40,7 +41,7 @@ type Announce = (said: { readonly run: string } | { readonly error: unknown }) =
 
 async function driveNew(
   invocation: Invocation,
-  host: Host,
+  { host, config }: Project,
   wanted: Wanted & { readonly announce: Announce | undefined },
 ): Promise<number> {
   const { args, out } = invocation
@@ -48,7 +49,8 @@ async function driveNew(
   const driver = await Driver.open(host, out, { yes: args.flag('yes'), detached: args.flag('owned') })
   let outcome
   try {
-    const handle = await host.start(definition, input, more)
+    const budget = { ...config?.budget, ...definition.options.budget, ...more.budget }
+    const handle = await host.start(definition, input, Object.keys(budget).length === 0 ? more : { ...more, budget })
     announce?.({ run: handle.id })
     outcome = await driver.until(handle)
   } finally {

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { defineNode } from '../../define/node.ts'
+import { graph } from '../../define/graph.ts'
+import { nodeFactory } from '../sessions/node-kinds.ts'
+import { checkConfig, withDefaults } from './check-config.ts'
+
+const check = (given: unknown) => checkConfig(given, { dir: '/project', factory: nodeFactory })
+
+describe('checkConfig', () => {
+  it('says everything that is wrong at once, and where', async () => {
+    const shout = defineNode('shout', (text: string) => text)
+    expect(
+      await check({
+        node: [],
+        nodes: [{ kind: 'bsah', id: 'a' }, { kind: 'bash', id: 'b', comand: 'x' }, 7, shout, { node: shout, az: 'x' }],
+        sessions: {
+          'a/b': { nodes: [] },
+          one: { tag: ['x'], nodes: ['shot', 'shout'] },
+          two: { tags: [''], nodes: ['shout', { kind: 'identity', id: 'Shout' }] },
+          three: [],
+        },
+        defaults: { budget: { token: 1 }, nodes: { bsh: {}, bash: 1 }, cwd: '/' },
+      }),
+    ).toEqual({
+      problems: [
+        `node: there is no such field. Did you mean 'nodes'?`,
+        `defaults.cwd: there is no such field. Known: budget, nodes.`,
+        expect.stringContaining(`defaults.nodes.bsh: there is no such kind of node. Did you mean 'bash'?`),
+        `defaults.nodes.bash: give an object.`,
+        expect.stringContaining(`defaults: budget: 'token' is not something that can be limited`),
+        expect.stringContaining(`nodes[0]: kind: "bsah" is not a kind of node. Did you mean 'bash'?`),
+        `nodes[1]: bash 'b' has no option 'comand'. Did you mean 'command'?`,
+        expect.stringContaining(`nodes[2]: this is no node.`),
+        `nodes[4].az: there is no such field. Did you mean 'as'?`,
+        expect.stringContaining(`sessions.a/b: this is not a name for a session.`),
+        `sessions.one.tag: there is no such field. Did you mean 'tags'?`,
+        `sessions.one.nodes[0]: there is no 'shot' among the nodes. Did you mean 'shout'?`,
+        `sessions.two.tags: give a list of texts.`,
+        `sessions.two.nodes[0]: 'shout' is in the session 'one' already.`,
+        `sessions.three: give an object.`,
+        expect.stringContaining(`the name 'shout' is used twice.`),
+        expect.stringContaining(`the name 'Shout' is used twice.`),
+      ],
+    })
+    expect(await check(undefined)).toEqual({
+      problems: ['it has no default export that is an object: export default config({ nodes: […] }).'],
+    })
+    expect(await check({ nodes: {} })).toEqual({ problems: ['nodes: give a list.'] })
+  })
+
+  it('makes sessions of it: what none names is in the default one', async () => {
+    const flow = graph('flow').step('one', 'a', {})
+    const checked = await check({
+      nodes: [{ kind: 'bash', id: 'a' }, { kind: 'identity', id: 'b' }, flow],
+      sessions: { work: { tags: ['w'], nodes: ['b', { node: { kind: 'identity', id: 'c' }, as: 'd', after: ['b'] }] } },
+      defaults: { budget: { usd: 2 }, nodes: { bash: { timeout: '5s' } } },
+    })
+    if ('problems' in checked) throw new Error(checked.problems.join())
+    expect(checked.definitions).toEqual([flow])
+    expect(checked.budget).toEqual({ usd: 2 })
+    expect(checked.sessions).toMatchObject([
+      { name: 'work', tags: ['w'], nodes: [{ node: { id: 'b' } }, { node: { id: 'c' }, as: 'd', after: ['b'] }] },
+      { name: 'default', nodes: [{ node: { id: 'a' } }, { node: flow }] },
+    ])
+  })
+})
+
+describe('withDefaults', () => {
+  const fields = { bash: { timeout: '5s', cwd: 'sub' } }
+
+  it('lays the defaults of the kind below, and puts nodes into the folder of the project', () => {
+    const made = (config: { kind: string; [field: string]: unknown }) =>
+      withDefaults({ id: 'a', ...config }, { dir: '/project', fields })
+    expect(made({ kind: 'bash' })).toEqual({ kind: 'bash', id: 'a', timeout: '5s', cwd: '/project/sub' })
+    expect(made({ kind: 'bash', timeout: '1s', cwd: '/x' })).toMatchObject({ timeout: '1s', cwd: '/x' })
+    expect(made({ kind: 'terminal', in: 'tmux' })).toMatchObject({
+      cwd: '/project',
+      in: { mux: 'tmux', project: '/project' },
+    })
+    expect(made({ kind: 'http' })).toEqual({ kind: 'http', id: 'a' })
+  })
+})

@@ -1,0 +1,195 @@
+/**
+ * The events of all runs of a project as one feed, that goes on where a reader left off. Own runs are heard on the bus;
+ * what other processes write is looked for while somebody reads. Like the feed of one run, it never loses a durable event:
+ * a reader that is behind reads the journals.
+ */
+import type { RunEvent } from '../../engine/bus.ts'
+import { isLive, type FeedItem } from '../../engine/feed.ts'
+import type { RunRow } from '../../projections/runs.ts'
+import type { Host } from '../host.ts'
+import { ForeignRuns, handleOf } from './foreign-runs.ts'
+import { Place } from './place.ts'
+
+const BUFFER = 1_024
+/** How long after it happened an event may come to be known: a tick of the poll, and clocks that are set back a little. */
+const SLACK_MS = 3_000
+
+/** Something of a feed, with where it goes on after it; live parts have no place. */
+export interface Delivered {
+  readonly item: FeedItem
+  readonly cursor?: string
+}
+
+export interface ProjectFeedOptions {
+  readonly after?: string | undefined
+  readonly live?: boolean | undefined
+  readonly once?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export class ProjectFeed {
+  readonly #host: Host
+  readonly #onProblem: (error: unknown) => void
+  readonly #readers = new Set<Reader>()
+  #foreign: ForeignRuns | undefined
+  #stop: (() => void) | undefined
+  #listing: Promise<RunRow[]> | undefined
+
+  constructor(host: Host, onProblem: (error: unknown) => void) {
+    this.#host = host
+    this.#onProblem = onProblem
+  }
+
+  async *read(options: ProjectFeedOptions): AsyncGenerator<Delivered, void, void> {
+    const place = options.after === undefined ? new Place(Date.now()) : Place.parse(options.after)
+    const reader = new Reader(options)
+    this.#attach(reader)
+    try {
+      for (;;) {
+        if (reader.behind) {
+          reader.behind = false
+          yield* this.#catchUp(place)
+        }
+        if (options.once === true) return
+        for (const item of reader.take()) {
+          if ('moved' in item) yield* this.#readOn(item.moved, place)
+          else if (isLive(item)) yield { item }
+          else yield* this.#next(item, place)
+        }
+        if (options.signal?.aborted === true) return
+        if (reader.idle) {
+          place.raise((this.#foreign?.looked ?? 0) - SLACK_MS)
+          await reader.more()
+        }
+      }
+    } finally {
+      this.#detach(reader)
+    }
+  }
+
+  /** One event from the bus; what lies between it and the last one is read from the journal. */
+  async *#next(item: RunEvent, place: Place): AsyncGenerator<Delivered, void, void> {
+    const reached = place.reached(item.run)
+    if (reached !== undefined && item.seq <= reached) return
+    if (item.seq === (reached ?? 0) + 1) yield given(item, place)
+    else yield* this.#readOn(item.run, place)
+  }
+
+  async *#readOn(run: string, place: Place): AsyncGenerator<Delivered, void, void> {
+    const reached = place.reached(run)
+    const handle = await handleOf(this.#host, run)
+    if (handle === undefined) return
+    for await (const item of handle.events({ after: reached ?? 0, once: true })) {
+      if (isLive(item) || (reached === undefined && item.time < place.floor)) continue
+      yield given(item, place)
+    }
+  }
+
+  async *#catchUp(place: Place): AsyncGenerator<Delivered, void, void> {
+    // In the order in which they were made.
+    for (const { run, ended } of (await this.#rows()).toReversed()) {
+      if (place.isOver(run)) continue
+      if (ended !== undefined && ended < place.floor && place.reached(run) === undefined) continue
+      yield* this.#readOn(run, place)
+    }
+  }
+
+  /** One list for all who ask at the same time. */
+  #rows(): Promise<RunRow[]> {
+    this.#listing ??= this.#host.runs({ children: true }).finally(() => {
+      this.#listing = undefined
+    })
+    return this.#listing
+  }
+
+  #attach(reader: Reader): void {
+    this.#readers.add(reader)
+    if (this.#stop !== undefined) return
+    const tell = (news: News): void => {
+      for (const one of this.#readers) one.add(news)
+    }
+    const unsubscribe = this.#host.subscribe({}, tell)
+    const foreign = new ForeignRuns(this.#host, { moved: (run) => tell({ moved: run }), onProblem: this.#onProblem })
+    this.#foreign = foreign
+    this.#stop = () => {
+      unsubscribe()
+      foreign.stop()
+    }
+  }
+
+  #detach(reader: Reader): void {
+    reader.close()
+    this.#readers.delete(reader)
+    if (this.#readers.size > 0) return
+    this.#stop?.()
+    this.#stop = undefined
+    this.#foreign = undefined
+  }
+}
+
+function given(item: RunEvent, place: Place): Delivered {
+  place.add(item)
+  return { item, cursor: place.toString() }
+}
+
+/** What readers hear of; `moved` is a run of which there is more to read. */
+type News = FeedItem | { readonly moved: string }
+
+class Reader {
+  behind = true
+  readonly #live: boolean
+  readonly #signal: AbortSignal | undefined
+  #items: News[] = []
+  #dropped = 0
+  #wake: (() => void) | undefined
+
+  constructor({ live, signal }: ProjectFeedOptions) {
+    this.#live = live === true
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#rouse)
+  }
+
+  add(item: News): void {
+    const live = 'live' in item
+    if (live && !this.#live) return
+    if (this.#items.length < BUFFER) this.#items.push(item)
+    else if (live) this.#dropped += 1
+    else {
+      // The journals have it.
+      this.behind = true
+      this.#dropped += this.#items.filter((one) => 'live' in one).length
+      this.#items = []
+    }
+    this.#rouse()
+  }
+
+  take(): readonly News[] {
+    const items = this.#items
+    this.#items = []
+    if (this.#dropped > 0) items.push({ live: true, type: 'gap', run: '', dropped: this.#dropped })
+    this.#dropped = 0
+    return items
+  }
+
+  /** True when it was given everything that is known. */
+  get idle(): boolean {
+    return this.#items.length === 0 && !this.behind
+  }
+
+  more(): Promise<void> {
+    if (!this.idle || this.#signal?.aborted === true) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = undefined
+        resolve()
+      }
+    })
+  }
+
+  close(): void {
+    this.#signal?.removeEventListener('abort', this.#rouse)
+    this.#rouse()
+  }
+
+  readonly #rouse = (): void => this.#wake?.()
+}
