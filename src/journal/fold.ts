@@ -259,6 +259,9 @@ function endAttempt(state: RunState, path: string, event: { readonly usage?: Usa
   if (state.waits.size > 0) {
     endWait(state, path)
     state.headVersion += 1
+  } else if (state.exhausted !== undefined || state.paused) {
+    // Nothing more may come of the run: what lists show of it must be all that it has spent.
+    state.headVersion += 1
   }
   state.usage.steps += 1
   if (event.usage !== undefined || event.active !== undefined) spend(state, event.usage, event.active)

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createGateway, provider, scripted, type Backend } from 'nerve/gateway'
-import { until } from '../behaviour/stage.ts'
+import { gate, until } from '../behaviour/stage.ts'
 import { ask, json, openGateway, readStream, type House, type Loose } from './house.ts'
 import { CLOSING, OPENING, delta, fakeUpstream } from './upstream.ts'
 
@@ -192,7 +192,7 @@ describe('clients', () => {
   })
 
   it('that are slow slow the provider down, and memory stays', async () => {
-    const total = 400
+    const total = 1_000
     const piece = delta('x'.repeat(65_536))
     let written = 0
     const upstream = await fakeUpstream((response) => {
@@ -208,7 +208,7 @@ describe('clients', () => {
     const response = await house.post('/v1/messages', ask('hi', { stream: true }))
     const reader = response.body?.getReader()
     await reader?.read()
-    // The buffers of the sockets fill, and then nothing moves: not the 26 MB that are left.
+    // The buffers of the sockets fill, and then nothing moves: not the rest of the 65 MB.
     let before = -1
     while (before !== written) {
       before = written
@@ -222,10 +222,12 @@ describe('clients', () => {
   })
 
   it('may be two hundred at once', async () => {
-    const upstream = await fakeUpstream(async (response, { body }) => {
+    const everybody = gate()
+    const upstream = await fakeUpstream(async (response, { body }, number) => {
       const name = (JSON.parse(body) as { messages: [{ content: string }] }).messages[0].content
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(OPENING)
-      await until(() => upstream.received.length === 200)
+      if (number === 200) everybody.resolve()
+      await everybody.promise
       for (let i = 0; i < 20; i += 1) response.write(delta(`${name}.`))
       response.end(CLOSING)
     })
