@@ -31,13 +31,3 @@ function draftOf(text: string): number {
 function taskOf(text: string): string {
   return /draft \d+ of ([^)\n]+)/u.exec(text)?.[1] ?? text
 }
-
-/** Finds one more thing for each time it is asked. */
-export const searcher = defineNode('searcher', (query: string) => `found: ${query.replace('Search for: ', '')}`)
-
-/** Two findings are enough. */
-export const evaluator = defineNode('evaluator', (findings: readonly string[]) =>
-  findings.length >= 2 ? 'SUFFICIENT' : `${findings.at(-1)?.replace('found: ', '') ?? ''}, more exactly`,
-)
-
-export const writer = defineNode('writer', (findings: readonly string[]) => `In short: ${findings.join('; ')}.`)

@@ -1,8 +1,9 @@
 /**
- * `npm start`: a run survives the death of its process.
+ * `npm start`: a run survives the death of its process, in the middle of what a model does with its tools.
  *
- * A worker starts the workflow of tour.ts and is killed with SIGKILL in the middle. A second worker takes the run up from
- * its journal. Each step leaves one line in a file, so that what ran twice would show.
+ * A worker starts the workflow of tour.ts and is killed with SIGKILL. A second worker takes the run up from its journal. The model
+ * is scripted (script.ts): this process serves it on a gateway and counts the calls. Each effect leaves one line in a file, so that
+ * what ran twice would show.
  *
  *     node --conditions=nerve-source examples/tour/main.ts [--json] [--keep]
  */
@@ -13,19 +14,25 @@ import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
 import { createHost, type RunEvent } from 'nerve'
+import { createGateway, scripted } from 'nerve/gateway'
 import { eventText, print, quiet, title, tone } from './print.ts'
+import { script } from './script.ts'
 
-const KILL_DURING = 'review#2'
+/** The tools that the model uses after its second reply: the second look_up. */
+const KILL_DURING = 'writer/tools#2/1/look_up'
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
 const options = new Set(process.argv.slice(2))
 const asks = process.stdin.isTTY && process.stdout.isTTY && !options.has('--json')
 
 const dir = mkdtempSync(join(tmpdir(), 'nerve-tour-'))
+const gateway = await createGateway({ backend: scripted(script) })
+const model = { TOUR_MODEL_URL: `${gateway.url}/v1`, TOUR_MODEL_KEY: gateway.token().token }
 let worker: ChildProcess | undefined
 
 /** Starts a worker and hands each event to `hear` until the process is gone. */
 function work(mode: 'start' | 'recover', hear: (event: RunEvent, child: ChildProcess) => void): Promise<number | null> {
   const child = fork(WORKER, [dir, mode], {
+    env: { ...process.env, ...model },
     execArgv: ['--conditions=nerve-source', '--disable-warning=ExperimentalWarning'],
   })
   worker = child
@@ -43,7 +50,7 @@ async function firstLife(): Promise<{ readonly run: string; readonly pid: number
   await work('start', (event, child) => {
     run = event.run
     if (child.killed) return
-    if (event.type === 'step-completed') kept.push(event.path)
+    if (event.type === 'step-completed' && event.kind !== 'item') kept.push(event.path)
     print(eventText(event))
     if (event.type !== 'step-started' || event.path !== KILL_DURING) return
     pid = child.pid ?? 0
@@ -86,8 +93,9 @@ async function answer(question: string, choices: readonly string[]): Promise<voi
 
 async function person(choices: readonly string[]): Promise<string> {
   const reader = createInterface({ input: process.stdin, output: process.stdout })
+  for (const [index, choice] of choices.entries()) print(`    ${index + 1} ${choice}`)
   try {
-    return await reader.question(`    ${choices.map((choice, index) => `${index + 1} ${choice}`).join('  ')} > `)
+    return await reader.question('    > ')
   } finally {
     reader.close()
   }
@@ -95,12 +103,17 @@ async function person(choices: readonly string[]): Promise<string> {
 
 async function tour(): Promise<void> {
   const began = Date.now()
-  print(tone('A run is its journal: it outlives the process that drives it.', 'dim'))
+  print(
+    tone(
+      'A run is its journal: it outlives the process that drives it. No key is needed: the model is scripted.',
+      'dim',
+    ),
+  )
   title('1', 'A worker process starts a run')
   const { run, pid, kept } = await firstLife()
-  print(`  ${tone(`✗ killed: SIGKILL to process ${pid}, in the middle of ${KILL_DURING.replace('#', ' ·')}`, 'red')}`)
+  print(`  ${tone(`✗ killed: SIGKILL to process ${pid}, in the middle of the second look_up`, 'red')}`)
 
-  title('2', `A new process takes the run up: ${kept.length} results are in the journal and do not run again`)
+  title('2', `A new process takes the run up; ${kept.length} results in the journal do not run again`)
   const again = await secondLife(kept)
 
   const host = await createHost({ dir, recover: false })
@@ -110,12 +123,13 @@ async function tour(): Promise<void> {
   await host.close()
 
   const effects = readFileSync(join(dir, 'effects.txt'), 'utf8').trim().split('\n')
-  const repeated = effects.length - new Set(effects).size + again.length
-  const { usd = 0, tokens = 0 } = row.usage
+  const modelCalls = gateway.log.recent.length
+  const { calls = 0, tokens = 0 } = row.usage
+  const repeated = effects.length - new Set(effects).size + again.length + modelCalls - calls
   const seconds = (Date.now() - began) / 1_000
   title('3', 'What happened')
-  print(`  ${effects.length} effects, ${repeated} repeated`)
-  print(`  $${usd.toFixed(2)} of $${row.budget?.usd?.toFixed(2)} spent, ${tokens} of ${row.budget?.tokens} tokens`)
+  print(`  ${effects.length} effects and ${modelCalls} calls of the model 'scripted', ${repeated} repeated`)
+  print(`  ${calls} of ${row.budget?.calls} calls spent, ${tokens} of ${row.budget?.tokens} tokens`)
   print(`  ${events} events in one journal, written by 2 processes`)
   print(`  ${tone(`✓ ${row.status}`, 'green')} in ${seconds.toFixed(1)}s: ${JSON.stringify(output)}`)
   if (options.has('--json'))
@@ -127,6 +141,7 @@ async function tour(): Promise<void> {
         killed: { pid, during: KILL_DURING },
         kept: kept.length,
         effects: effects.length,
+        modelCalls,
         repeated,
         usage: row.usage,
         budget: row.budget,
@@ -135,7 +150,7 @@ async function tour(): Promise<void> {
       }),
     )
   if (repeated > 0 || row.status !== 'completed')
-    throw new Error(`${row.status}, and ${repeated} effects were repeated`)
+    throw new Error(`${row.status}, and ${repeated} effects or calls were repeated`)
 }
 
 function leave(): void {
@@ -161,4 +176,5 @@ try {
   process.exitCode = 1
 } finally {
   leave()
+  await gateway.close()
 }

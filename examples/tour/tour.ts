@@ -1,46 +1,60 @@
-/** The workflow of the tour: parallel steps, a loop, a retry, a budget and a question, in plain TypeScript. */
+/** The workflow of the tour: parallel steps, a model with tools, a retry, two questions and a budget, in plain TypeScript. */
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { workflow } from 'nerve'
+import { askUser, llm, tool } from 'nerve/models'
 
-/** Stands for a call to a model: takes a while, costs something, and leaves one line in the file of effects. */
-async function work(name: string, ms: number, effects: string): Promise<string> {
-  await wait(ms)
-  appendFileSync(effects, `${name}\n`)
-  return name
+/** Where the model is, and the file in which everything that is really done leaves one line. */
+export interface Place {
+  readonly baseURL: string
+  readonly apiKey: string
+  readonly effects: string
 }
 
-export default workflow('tour', { budget: { usd: 0.5, tokens: 20_000 } }, async (ctx, input: { effects: string }) => {
-  const { effects } = input
-
-  const notes = await ctx.all(
-    ['docs', 'code', 'issues'].map(
-      (topic, index) => () =>
-        ctx.step(`read-${topic}`, async (call) => {
-          call.usage({ usd: 0.02, tokens: 900 })
-          return work(`read-${topic}`, 250 + index * 120, effects)
-        }),
-    ),
-  )
-
-  let text = await ctx.step('draft', () => work('draft', 200, effects))
-  for (let round = 1; round <= 3; round += 1) {
-    text = await ctx.step('review', async (call) => {
-      call.usage({ usd: 0.03, tokens: 1_500 })
-      return work(`review-${round}`, 350, effects)
-    })
+export function tour({ baseURL, apiKey, effects }: Place) {
+  /** Stands for work: takes a while, and what it does twice would be in the file twice. */
+  const work = async (name: string, ms: number): Promise<string> => {
+    await wait(ms)
+    appendFileSync(effects, `${name}\n`)
+    return name
   }
 
-  await ctx.step(
-    'check-links',
-    async (call) => {
-      if (call.attempt === 1) throw new Error('the network is away')
-      return work('check-links', 100, effects)
-    },
-    { attempts: 3, backoff: 300 },
-  )
+  const lookUp = tool(({ words }: { words: string }) => work(`look up ${words}`, 350), {
+    name: 'look_up',
+    description: 'Looks something up in the notes.',
+    input: { type: 'object', properties: { words: { type: 'string' } }, required: ['words'] },
+  })
+  const publish = tool(({ title }: { title: string }) => work(`publish ${title}`, 150), {
+    name: 'publish',
+    description: 'Publishes the text.',
+    input: { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] },
+    approval: true,
+    policy: { effect: 'once' },
+  })
+  const writer = llm('writer', {
+    model: 'openai-compatible:scripted',
+    baseURL,
+    apiKey,
+    system: 'You write short texts. Look things up before you write, and ask before you publish.',
+    tools: [lookUp, askUser(), publish],
+    maxOutputTokens: 500,
+  })
 
-  const answer = await ctx.ask('Publish this text?', { choices: ['publish', 'discard'] })
-  if (answer === 'publish') await ctx.step('publish', () => work('publish', 150, effects), { effect: 'once' })
-  return { read: notes.length, text, answer }
-})
+  return workflow('tour', { budget: { calls: 10, tokens: 20_000 } }, async (ctx) => {
+    const notes = await ctx.all(
+      ['docs', 'code', 'issues'].map(
+        (topic, index) => () => ctx.step(`read-${topic}`, () => work(`read ${topic}`, 150 + index * 100)),
+      ),
+    )
+    const text = await ctx.run(writer, `Write about moss, from: ${notes.join(', ')}.`)
+    const links = await ctx.step(
+      'check-links',
+      ({ attempt }) => {
+        if (attempt === 1) throw new Error('the network is away')
+        return work('check links', 100)
+      },
+      { attempts: 3, backoff: 300 },
+    )
+    return { text, links }
+  })
+}

@@ -121,7 +121,7 @@ async function untilThere(bench: Bench, file: string): Promise<void> {
   }
 }
 
-const SLOW = 'touch began; i=0; while [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done'
+const SLOW = 'touch began; while [ -e began ]; do sleep 0.1; done'
 
 const CASES: Readonly<
   Record<string, { readonly needs?: readonly (keyof AgentAdapter['capabilities'])[]; readonly run: Case }>
@@ -173,14 +173,14 @@ const CASES: Readonly<
     },
   },
   'does not do what is denied, and goes on': {
-    needs: ['permissions', 'denyReason'],
+    needs: ['permissions'],
     run: async (bench) => {
       bench.decide = () => ({ allow: false, reason: 'the moon is full' })
       const session = await bench.open()
       const { end } = await says(session, { call: { sh: 'touch denied.txt' } }, { say: 'as you wish: {{last}}' })
       strictEqual(existsSync(join(bench.cwd, 'denied.txt')), false)
       strictEqual(end.reason, 'done', end.error)
-      match(end.text, /as you wish/)
+      match(end.text, bench.adapter.capabilities.denyReason ? /the moon is full/ : /as you wish/)
       bench.decide = () => ({ allow: true })
       strictEqual((await says(session, { say: 'still here' })).end.reason, 'done')
     },

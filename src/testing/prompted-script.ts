@@ -25,13 +25,27 @@ export function stepsIn(text: string): readonly ScriptStep[] | undefined {
 
 /** For the scripted back end of a gateway. Requests without such a prompt (titles, summaries) are answered with a word. */
 export const promptedScript: ScriptFunction = (request, view) => {
-  const steps = stepsIn(view.user)
+  const { steps, at } = besideResults(request) ?? { steps: stepsIn(view.user), at: view.step }
   if (steps === undefined || request.tools.length === 0) return { say: 'A scripted session' }
-  const step = steps[view.step] ?? { say: 'The script has ended.' }
+  const step = steps[at] ?? { say: 'The script has ended.' }
   if (step.say === undefined) return step
   const replies = request.messages.filter(({ role }) => role === 'assistant').length
-  const say = step.say.replaceAll(COUNT, String(promptsIn(request))).replaceAll(REPLIES, String(replies))
+  const say = step.say
+    .replaceAll(COUNT, String(promptsIn(request)))
+    .replaceAll(REPLIES, String(replies))
+    .replaceAll('{{last}}', view.last)
   return { ...step, say }
+}
+
+/** A prompt after a turn that was broken off comes in one message with what its tools gave. It is new all the same. */
+function besideResults({
+  messages,
+}: ModelRequest): { readonly steps: readonly ScriptStep[]; readonly at: number } | undefined {
+  const message = messages.findLast(({ role, parts }) => role === 'user' && parts.some(({ type }) => type === 'text'))
+  if (message?.parts.some(({ type }) => type === 'tool-result') !== true) return undefined
+  const steps = stepsIn(message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n'))
+  const after = messages.slice(messages.indexOf(message) + 1)
+  return steps && { steps, at: after.filter(({ role }) => role === 'assistant').length }
 }
 
 function promptsIn({ messages }: ModelRequest): number {

@@ -344,30 +344,6 @@ describe('a budget', () => {
   })
 })
 
-it.each(['exhausted', 'paused'] as const)('lists tell all that a run has spent that is %s', async (how) => {
-  const { host } = await openStage()
-  const slow = gate()
-  const two = workflow('two', { budget: { tokens: 100 } }, (ctx) =>
-    ctx.all([
-      () =>
-        ctx.step('slow', async ({ usage }) => {
-          await slow.promise
-          usage({ tokens: 30 })
-        }),
-      () => ctx.step('greedy', ({ reserve }) => (how === 'exhausted' ? reserve({ tokens: 200 }) : undefined)),
-    ]),
-  )
-  const run = await host.start(two)
-  if (how === 'exhausted') await until(async () => (await host.run(run.id)).status === 'exhausted')
-  else await run.pause()
-  slow.resolve()
-  await until(async () =>
-    (await eventsOf(host, run.id, 'step-completed')).some((one) => 'path' in one && one.path.includes('slow')),
-  )
-  await quiet()
-  expect((await host.run(run.id)).usage.tokens).toBe(30)
-})
-
 describe('a quota', () => {
   it('parks the run until its time, and burns no attempts', async () => {
     const { host, clock } = await openStage()

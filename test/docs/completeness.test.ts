@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseSync, type TSInterfaceDeclaration, type TSSignature, type TSType } from 'oxc-parser'
 import { describe, expect, it } from 'vitest'
 import { FAILPOINTS } from '../../src/base/failpoint.ts'
-import { ROOT, page } from './pages.ts'
+import { ROOT, blocks, page, runs } from './pages.ts'
 
 describe('docs/errors.md', () => {
   it('has a section for every error code, and for no other', () => {
@@ -48,6 +48,22 @@ describe('docs/guide/testing.md', () => {
   it('names every failpoint, and no other', () => {
     const named = [...page('docs/guide/testing.md').text.matchAll(/`([a-z]+-(?:before|half|after))`/g)]
     expect(new Set(named.map((found) => found[1]))).toEqual(new Set(FAILPOINTS))
+  })
+})
+
+describe('the pages about models', () => {
+  it.each(['models', 'tools', 'gateway', 'testing', 'testing-without-keys'])('%s has an example that runs', (name) => {
+    const examples = blocks(page(`docs/guide/${name}.md`)).filter((block) => block.language === 'ts' && runs(block))
+    expect(examples.length).toBeGreaterThan(0)
+  })
+
+  it('name everything that can be wanted of a run', () => {
+    const { text } = page('docs/guide/testing-without-keys.md')
+    const names = [
+      ...members('src/testing/expect-run.ts', 'WantedRun'),
+      ...members('src/testing/recorded.ts', 'RecordedOptions'),
+    ]
+    expect(names.filter((name) => !text.includes(`| \`${name}\` |`))).toEqual([])
   })
 })
 

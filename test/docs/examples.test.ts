@@ -5,23 +5,31 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createHost, type Host } from 'nerve'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createGateway, scripted } from 'nerve/gateway'
+import { expectRun } from 'nerve/testing'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import abFork from '../../examples/ab-fork.ts'
 import approval from '../../examples/approval.ts'
 import atomic from '../../examples/atomic.ts'
+import debate from '../../examples/debate.ts'
 import devCoachReviewGraph from '../../examples/dev-coach-review-graph.ts'
 import devCoachReview from '../../examples/dev-coach-review.ts'
 import parallelReview from '../../examples/parallel-review.ts'
 import publish from '../../examples/publish.ts'
 import researchAgent from '../../examples/research-agent.ts'
 import resume from '../../examples/resume.ts'
+import { modelFor } from '../../examples/team/model.ts'
 import { ROOT } from './pages.ts'
+
+// Whoever runs the tests may have keys: these are not for the examples.
+vi.hoisted(() => (process.env['NERVE_MODEL'] = 'scripted'))
 
 /** The examples, an input for each, and how `nerve run` ends with nobody to ask. */
 const EXAMPLES = [
   { name: 'ab-fork.ts', input: 'sales', exits: 0 },
   { name: 'approval.ts', input: { goal: 'ship' }, exits: 3 },
   { name: 'atomic.ts', input: { task: 'a login page' }, exits: 3 },
+  { name: 'debate.ts', input: 'Tests?', exits: 0 },
   { name: 'dev-coach-review-graph.ts', input: 'add a login', exits: 3 },
   { name: 'dev-coach-review.ts', input: 'add a login', exits: 3 },
   { name: 'parallel-review.ts', input: { files: ['a.ts', 'b.ts'] }, exits: 0 },
@@ -98,14 +106,54 @@ describe('the examples', () => {
   })
 
   it('research-agent.ts searches until it is enough', async () => {
-    const run = await host.start(researchAgent, 'tea')
+    const run = await host.start(researchAgent, 'budget')
     expect(await run.rest()).toBe('waiting')
     await answerOldest('approve')
-    expect(await run.result()).toEqual({
-      approved: true,
-      answer: 'In short: found: tea; found: tea, more exactly.',
-      searches: 2,
+    const output = { approved: true, answer: 'What the guide says about budget, in short.', searches: 2 }
+    await run.result()
+    const { steps } = await expectRun(host, run, {
+      output,
+      steps: { 'searcher/model': 4, 'searcher/tools/1/search_guide': 2, 'evaluator/model': 2, 'writer/model': 1 },
+      questions: ['The research is done. Approve?'],
+      emitted: ['phase'],
+      usage: { calls: 7 },
     })
+    const found = steps.find(({ path }) => path === 'searcher/tools/1/search_guide')?.output
+    expect(found).toMatchObject({ text: expect.stringMatching(/^[a-z-]+\.md: .*budget/i) })
+  })
+
+  it('debate.ts: two conversations, which remember, and a judge', async () => {
+    for (const name of ['first', 'second']) {
+      const run = await host.start(debate, `The ${name} question?`)
+      const { winner, said } = await run.result()
+      expect(winner).toBe('for')
+      expect(said).toEqual([1, 2].flatMap((n) => [`for: Yes, for reason ${n}.`, `against: No, for reason ${n}.`]))
+      await expectRun(host, run, { steps: { 'for/model': 2, 'against/model': 2, 'judge/model': 1 } })
+    }
+  })
+
+  it('that have models ask a real one when there is a key, or the one that is named', () => {
+    const scriptOnly = { rules: [] }
+    expect(modelFor(scriptOnly, {})).toMatchObject({ modelId: 'scripted' })
+    expect(modelFor(scriptOnly, { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: 'k' })).toMatch(/^openai:/)
+    expect(modelFor(scriptOnly, { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: 'k' })).toMatch(/^anthropic:/)
+    expect(modelFor(scriptOnly, { ANTHROPIC_API_KEY: 'k', NERVE_MODEL: 'scripted' })).toMatchObject({
+      provider: 'nerve',
+    })
+    expect(modelFor(scriptOnly, { NERVE_MODEL: 'google:gemini-3-pro' })).toBe('google:gemini-3-pro')
+  })
+
+  it('debate.ts asks a provider over the network when there is a key', async () => {
+    const gateway = await createGateway({
+      backend: scripted(({ json }) => ({ say: json === undefined ? 'Perhaps.' : '{"winner":"against","why":"Hm."}' })),
+    })
+    onTestFinished(() => gateway.close())
+    const env = { NERVE_MODEL: '', ANTHROPIC_API_KEY: gateway.token().token, ANTHROPIC_BASE_URL: `${gateway.url}/v1` }
+    const { code, out } = await nerveRun('debate.ts', 'Tests?', env)
+    expect(code, out).toBe(0)
+    expect(out).toContain('against: Perhaps.')
+    expect(gateway.log.recent).toHaveLength(5)
+    expect(new Set(gateway.log.recent.map(({ format }) => format))).toEqual(new Set(['anthropic']))
   })
 
   it('ab-fork.ts: copies know what the original had heard, and nothing of each other', async () => {
@@ -147,27 +195,8 @@ describe('the examples', () => {
   })
 
   it.each(EXAMPLES)('$name runs with nerve run', async ({ name, input, exits }) => {
-    const dir = mkdtempSync(join(tmpdir(), 'nerve-example-'))
-    const cli = [
-      '--conditions=nerve-source',
-      join(ROOT, 'src/surfaces/cli/main.ts'),
-      'run',
-      join(ROOT, 'examples', name),
-    ]
-    const call = promisify(execFile)(process.execPath, [...cli, '--dir', dir, '--input', JSON.stringify(input)], {
-      cwd: dir,
-    })
-    call.child.stdin?.end()
-    try {
-      expect(
-        await call.then(
-          () => 0,
-          (error: { code: number }) => error.code,
-        ),
-      ).toBe(exits)
-    } finally {
-      rmSync(dir, { recursive: true })
-    }
+    const { code, out } = await nerveRun(name, input)
+    expect(code, out).toBe(exits)
   })
 
   it('replay to the same results', async () => {
@@ -176,6 +205,29 @@ describe('the examples', () => {
     expect((await host.replay(run.id)).problems).toEqual([])
   })
 })
+
+/** `nerve run` of an example in an empty folder, with nobody to ask. */
+async function nerveRun(
+  name: string,
+  input: unknown,
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ readonly code: number; readonly out: string }> {
+  const dir = mkdtempSync(join(tmpdir(), 'nerve-example-'))
+  const cli = ['--conditions=nerve-source', join(ROOT, 'src/surfaces/cli/main.ts'), 'run', join(ROOT, 'examples', name)]
+  const call = promisify(execFile)(process.execPath, [...cli, '--dir', dir, '--input', JSON.stringify(input)], {
+    cwd: dir,
+    env: { ...process.env, ...env },
+  })
+  call.child.stdin?.end()
+  try {
+    return await call.then(
+      ({ stdout, stderr }) => ({ code: 0, out: stdout + stderr }),
+      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, out: stdout + stderr }),
+    )
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}
 
 async function answerOldest(value: string): Promise<void> {
   const [question] = await host.inbox()
