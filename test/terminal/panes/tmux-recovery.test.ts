@@ -1,5 +1,5 @@
 /** A tmux pane outlives its host: what runs in it runs once, and its result reaches the run. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -56,7 +56,10 @@ describe.skipIf(NO_TMUX !== '')(`a command in flight when its host is killed${NO
 
   it('fails the step when the pane is gone too: nobody knows how far it came', async () => {
     const dir = await killedHost()
+    // Who kills the server leaves the loop of an interactive shell running: nobody hangs up on that.
+    const shells = spawnSync('pgrep', ['-P', tmux(dir, 'list-panes', '-a', '-F', '#{pane_pid}')], { encoding: 'utf8' })
     tmux(dir, 'kill-server')
+    for (const pid of shells.stdout.trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
     const { run } = await recovered(dir)
     await expect(run.result()).rejects.toMatchObject({ cause: { code: 'interrupted', data: { reason: 'in-flight' } } })
     expect(existsSync(join(dir, 'ran'))).toBe(false)
