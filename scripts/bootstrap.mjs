@@ -56,7 +56,7 @@ const CHECK = [
  * @type {Readonly<Record<string, readonly Step[]>>}
  */
 const TASKS = {
-  start: [{ name: 'start', args: ['--conditions=nerve-source', 'examples/tour/main.ts'] }],
+  start: [{ name: 'start', args: ['--conditions=nerve-source', 'examples/tour/start.ts'] }],
   test: [
     ...CHECK,
     { name: 'system', args: ['scripts/system-packages.ts'] },
@@ -66,6 +66,10 @@ const TASKS = {
   'test:long': [
     { name: 'system', args: ['scripts/system-packages.ts', '--long'] },
     { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.long.config.ts'] },
+  ],
+  'test:agents': [
+    { name: 'agents', args: ['scripts/vendors.ts'] },
+    { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.agents.config.ts'] },
   ],
   check: CHECK,
   build: BUILD.map((step, index) => (index === 0 ? { ...step, clean: 'dist' } : step)),

@@ -100,6 +100,6 @@ it('explains its use when asked for a task it does not have', () => {
   for (const task of ['nonsense', 'constructor']) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [bootstrap, task], { encoding: 'utf8' })
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-    expect(stderr).toMatch(/^usage: .*start\|test\|test:long\|check/)
+    expect(stderr).toMatch(/^usage: .*start\|test\|test:long\|test:agents\|check/)
   }
 })

@@ -103,3 +103,16 @@ it('has a command that runs a file, to which `nerve` means this package', () => 
     rmSync(elsewhere, { recursive: true, force: true })
   }
 })
+
+it('has a client for browsers that needs nothing of Node', () => {
+  const client = readFileSync(join(dist, 'browser', 'client.js'), 'utf8')
+  expect(client).not.toMatch(/^import |\bimport\(|["']node:/m)
+  const shown = program(`
+    import { standalone } from 'nerve/client'
+    import { workflow } from 'nerve'
+    const client = await standalone({ store: 'memory', definitions: [workflow('greet', async () => 'Hello')] })
+    console.log(await (await client.runs.start('greet')).result())
+    await client.close()
+  `)
+  expect(shown).toBe('Hello')
+})

@@ -32,6 +32,8 @@ const DOORS = [
   'mcp',
   'models',
   'gateway',
+  'server',
+  'client',
 ]
 
 const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -88,11 +90,23 @@ function output(folder: string): OutputOptions {
   }
 }
 
+/** What browsers load: one file, which shares nothing with the others, because those need Node. */
+const BROWSER: InputOptions = {
+  cwd: ROOT,
+  platform: 'browser',
+  input: { client: join(ROOT, 'src', 'surfaces', 'client', 'http-client.ts') },
+}
+
 /** Writes the JavaScript of the package into a folder. */
 export async function bundle(folder: string): Promise<void> {
-  const build = await rolldown(INPUT)
+  await write(INPUT, output(folder))
+  await write(BROWSER, { dir: join(folder, 'browser'), format: 'es', codeSplitting: false })
+}
+
+async function write(input: InputOptions, to: OutputOptions): Promise<void> {
+  const build = await rolldown(input)
   try {
-    await build.write(output(folder))
+    await build.write(to)
   } finally {
     await build.close()
   }

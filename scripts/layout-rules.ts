@@ -51,6 +51,9 @@ const ROOMS = Object.keys(ARROWS).filter((room) => room !== 'door')
 /** Where `.append` may be used: the writer, the stores that implement it, and the suites that test stores. */
 const APPENDERS = ['engine', 'stores', 'testing']
 
+/** Surfaces that other surfaces are built on. */
+const FOR_PROGRAMS = ['client', 'server']
+
 const VAGUE = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'misc'])
 const DATED = new Set(['v2', 'v3', 'new', 'legacy'])
 
@@ -108,9 +111,16 @@ function* checkArrows({ path, imports }: Source): Iterable<Problem> {
 type Arrow = { path: string; from: string; to: string; imported: Import; allowed: readonly string[] }
 
 function mayImport({ path, from, to, imported, allowed }: Arrow): boolean {
+  // A surface that programs use has a door of its own name; no other door leads to it.
+  if (from === 'door' && to === 'surfaces') return path === `src/${roomWithinSurfaces(imported.target)}.ts`
   if (from !== 'surfaces') return from === to || allowed.includes(to)
-  if (to === 'surfaces') return roomWithinSurfaces(path) === roomWithinSurfaces(imported.target)
+  if (to === 'surfaces') return mayMeet(roomWithinSurfaces(path), roomWithinSurfaces(imported.target))
   return allowed.includes(to) || (to === 'journal' && imported.typeOnly)
+}
+
+/** What people use is made of what programs use, and not the other way round. */
+function mayMeet(from: string, to: string): boolean {
+  return from === to || (FOR_PROGRAMS.includes(to) && !FOR_PROGRAMS.includes(from))
 }
 
 function* checkAppend({ path, appends }: Source): Iterable<Problem> {

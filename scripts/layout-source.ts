@@ -46,6 +46,8 @@ export const DOORS: ReadonlyMap<string, string> = new Map([
     'mcp',
     'models',
     'gateway',
+    'server',
+    'client',
   ].map((door) => [`nerve/${door}`, `src/${door}.ts`] as const),
 ])
 

@@ -13,6 +13,8 @@ const WANTED: Readonly<Record<string, string>> = {
   bwrap: 'bubblewrap',
   python3: 'python3',
   tmux: 'tmux',
+  curl: 'curl',
+  nc: 'netcat-openbsd',
   // Big, and used by the long tests alone.
   ...(process.argv.includes('--long') ? { kitty: 'kitty', Xvfb: 'xvfb' } : {}),
 }

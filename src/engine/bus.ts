@@ -97,7 +97,7 @@ export class Bus {
 }
 
 /** Compiles a pattern, and remembers what it said: there are few types and many events. */
-function matcher(pattern: string | undefined): ((text: string) => boolean) | undefined {
+export function matcher(pattern: string | undefined): ((text: string) => boolean) | undefined {
   if (pattern === undefined || pattern === '*' || pattern === '**') return undefined
   if (!pattern.includes('*')) return (text) => text === pattern
   const source = pattern

@@ -299,9 +299,10 @@ async function post(
     const result = await engine.store.result(id)
     if (result !== undefined) return result
     if (round % 10 === 0) {
-      const now = (await engine.store.find(to.root))?.owner?.host
-      // Whoever has the run now finds the command; only when nobody has it is it taken back.
-      const gone = now === undefined || !(await engine.ownership.living()).has(now)
+      const found = await engine.store.find(to.run)
+      const now = found?.owner?.host
+      // Whoever has the run now finds the command; only when nobody has it, or it has ended, is it taken back.
+      const gone = now === undefined || found?.head.ended !== undefined || !(await engine.ownership.living()).has(now)
       if (gone && (await engine.store.withdraw(id, now))) return undefined
     }
     await new Promise((resolve) => setTimeout(resolve, RESULT_POLL_MS))

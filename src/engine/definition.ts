@@ -59,6 +59,8 @@ export interface Node<Input = unknown, Output = unknown> {
   stop?(): Promise<void> | void
   reset?(): Promise<void> | void
   interrupt?(): Promise<void> | void
+  /** Told, when a run goes on in another process, what an earlier step of it gave: a session goes on, for example. */
+  recall?(output: Output): void
   /** A copy with its own state from here on. */
   fork?(id: string): AnyNode
   info(): NodeInfo
@@ -139,7 +141,7 @@ export interface StepCall {
    * be; then the function is called again, in the same attempt, with `resumed` and the answer.
    */
   readonly park: (prompt: string, options?: ParkOptions) => never
-  /** The last answer that this step got. It is forgotten when the step has its outcome. */
+  /** The last answer to a question that this step parked with. It is forgotten when the step has its outcome. */
   readonly answer: unknown
   /**
    * Asks a person while the function goes on. The question belongs to this attempt: it leaves the inbox when the attempt

@@ -80,7 +80,7 @@ export class Execution implements Source {
   readonly calls = new Calls()
   readonly waits = new Map<string, OpenWait>()
   listed = false
-  readonly #dry: ExecutionOptions['dry']
+  readonly dry: ExecutionOptions['dry']
   readonly #durability: Durability
   readonly #host: string
   #create: boolean
@@ -113,7 +113,7 @@ export class Execution implements Source {
     this.state = options.state
     this.parent = options.parent
     this.at = options.at
-    this.#dry = options.dry
+    this.dry = options.dry
     this.#durability = options.durability
     this.#host = options.host
     this.#create = options.fresh
@@ -372,7 +372,7 @@ export class Execution implements Source {
     }
     const unknown = replay.unreached()
     if (unknown.length === 0 && replay.changed.length === 0)
-      return this.#dry === undefined ? this.endReplay() : this.#dry(replay.plan([]))
+      return this.dry === undefined ? this.endReplay() : this.dry(replay.plan([]))
     // The code may be waiting for something that is not durable, such as reading a file: give it a moment.
     const now = performance.now()
     replay.restingSince ??= now
@@ -380,7 +380,7 @@ export class Execution implements Source {
       setTimeout(() => this.committer.arm(this), REPLAY_LOOK_MS)
       return
     }
-    const report = this.#dry ?? ((plan: ResumePlan) => this.tree.diverged(this, plan))
+    const report = this.dry ?? ((plan: ResumePlan) => this.tree.diverged(this, plan))
     report(replay.plan(unknown))
   }
 

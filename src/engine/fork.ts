@@ -3,7 +3,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { newId } from '../base/ids.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Entry, JournalEvent, RunCreated } from '../journal/events.ts'
-import { isOutcome, outcomesOf, type PlacedEvent } from '../journal/outcomes.ts'
+import { isBeside, isOutcome, outcomesOf, type PlacedEvent } from '../journal/outcomes.ts'
 import type { AnyDefinition } from './definition.ts'
 import type { Engine } from './engine.ts'
 import { checkInput } from './start.ts'
@@ -96,6 +96,8 @@ function keptEntries(entries: readonly Entry[], cut: number): Entry[] {
     if (event.type === 'signal-received' || event.type === 'plan-accepted') return true
     if (!isOutcome(event)) return false
     const placed = event as PlacedEvent
+    // Answers about an attempt belong to it: the fork makes its own, and asks about it.
+    if (isBeside(placed.path)) return false
     return last.get(placed.path) === placed || (placed.type === 'scope-opened' && last.has(placed.path))
   }
   const chosen = before.filter(({ event }) => kept(event))

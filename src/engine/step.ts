@@ -33,6 +33,7 @@ export function step<Output>(
   label: string,
   run: (call: StepCall) => Promise<Output> | Output,
   options: StepOptions<Output> = NO_OPTIONS,
+  recall?: (output: unknown) => void,
 ): Promise<Output> {
   if (typeof run !== 'function') throw new NerveError('bad-option', `Step '${label}' needs a function to run.`)
   if (options !== NO_OPTIONS) checkStepOptions(label, options)
@@ -44,6 +45,7 @@ export function step<Output>(
   if (usual) return atOnce({ execution, place, run, options, mark, fallback: false })
   const recorded = execution.replaying ? execution.take(place.path, 'step') : undefined
   if (recorded?.type === 'step-completed' && recorded.fingerprint === mark.fingerprint) {
+    if (execution.dry === undefined) recall?.(recorded.output)
     return new Promise((resolve) => execution.replayed(place, () => resolve(recorded.output as Output)))
   }
   const one: StepRun<Output> = { execution, place, run, options, mark, fallback: false }

@@ -2,6 +2,7 @@
 import { milliseconds } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import { parseWith, type Schema } from '../base/schema.ts'
+import { isPlainValue } from '../base/value.ts'
 import type { Actor, JournalEvent, QuestionAsked, QuestionKind } from '../journal/events.ts'
 import type { AskOptions, WaitOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
@@ -304,13 +305,25 @@ function checkSignal(schema: Schema | undefined, name: string, value: unknown): 
 
 export function checkAsk(prompt: unknown, options: AskOptions<string, unknown>): void {
   if (typeof prompt !== 'string' || prompt === '') throw new NerveError('bad-option', 'A question needs a text to ask.')
-  const { choices } = options
-  if (choices !== undefined && (choices.length === 0 || new Set(choices).size !== choices.length)) {
+  const { choices, onDeadline } = options
+  if (choices !== undefined && !areChoices(choices)) {
     throw new NerveError('bad-option', `The question '${prompt}' needs at least one choice, each given once.`)
   }
-  if (options.onDeadline !== undefined && options.deadline === undefined) {
+  if (onDeadline !== undefined && options.deadline === undefined) {
     throw new NerveError('bad-option', `The question '${prompt}' has onDeadline without a deadline.`)
   }
+  const taken = typeof onDeadline === 'object' ? onDeadline.default : undefined
+  if (taken !== undefined && !isPlainValue(taken))
+    throw new NerveError('bad-option', `The question '${prompt}' has a default that is not plain JSON.`)
+}
+
+function areChoices(choices: readonly unknown[]): boolean {
+  if (!isList(choices) || choices.length === 0 || new Set(choices).size !== choices.length) return false
+  return choices.every((choice) => typeof choice === 'string')
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value)
 }
 
 /** Without an error the run is over by itself: code that nobody waited for goes no further, and nobody hears of it. */

@@ -277,3 +277,29 @@ it('goes on in its session after a crash, and is told so', async () => {
   ])
   await second.stop()
 })
+
+it('goes on in its session when the process ends between two of its steps', async () => {
+  const store = new MemoryStore()
+  const flow = (node: ReturnType<typeof coder>) =>
+    workflow('pair', async (ctx) => {
+      const [first] = await ctx.map(['a'], (prompt) => ctx.run(node, prompt))
+      await ctx.waitFor('go')
+      return [first?.text, (await ctx.run(node, 'b')).text]
+    })
+  const one = coder({})
+  const before = await openStage({ store, definitions: [flow(one)] })
+  const run = await before.host.start(flow(one))
+  await run.rest()
+  await before.host.close()
+  await one.stop()
+  const two = coder({})
+  const { host } = await openStage({ store, definitions: [flow(two)] })
+  const again = await host.handle(run.id)
+  await again.signal('go')
+  expect(await again.result()).toEqual(['turn 1 after []', 'turn 2 after [a]'])
+  expect(two.session?.id).toBe(one.session?.id)
+  const fresh = coder({})
+  const third = await openStage({ store, definitions: [flow(fresh)] })
+  await third.host.replay(run.id)
+  expect(fresh.session).toBeUndefined()
+})

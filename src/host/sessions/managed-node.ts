@@ -61,6 +61,7 @@ export class ManagedNode implements Node {
   readonly policy?: Policy
   readonly input?: Schema<unknown>
   readonly parser?: (output: unknown) => unknown
+  readonly recall?: (output: unknown) => void
   /** A copy of the node, not in anybody's care yet. */
   readonly fork?: (id: string) => AnyNode
   readonly lineage: Lineage | undefined
@@ -83,6 +84,7 @@ export class ManagedNode implements Node {
     if (node.policy !== undefined) this.policy = node.policy as Policy
     if (node.input !== undefined) this.input = node.input as Schema<unknown>
     if (node.parser !== undefined) this.parser = (output) => node.parser?.(output)
+    if (node.recall !== undefined) this.recall = (output) => node.recall?.(output)
     if (node.fork !== undefined) this.fork = (id) => node.fork?.(id) as AnyNode
     this.lineage = options.lineage
     this.config = options.config

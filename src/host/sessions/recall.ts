@@ -128,6 +128,7 @@ export class Recall {
       ...(policy === undefined ? {} : { policy }),
       ...(schema === undefined ? {} : { input: schema }),
       ...(node.parser === undefined ? {} : { parser: (output: unknown) => node.parser?.(output) }),
+      ...(node.recall === undefined ? {} : { recall: (output: unknown) => node.recall?.(output) }),
       ...(node.fork === undefined ? {} : { fork: (id: string) => node.fork?.(id) as AnyNode }),
       execute: async (input, call) => executeNode(await this.#node(name, node, session), input, call),
       info: () => ({ ...node.info(), id: name }),

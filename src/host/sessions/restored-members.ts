@@ -103,7 +103,8 @@ async function restored(
   const origin = lineage === undefined ? undefined : made.get(lineage.forkedFrom)
   let found = given.get(name) ?? (known?.kind === kind ? known : undefined)
   if (found === undefined && config !== undefined) {
-    const whole = laidOver(config, over[name] ?? {}) as NodeConfig
+    // A node may have the name of something that every object has.
+    const whole = laidOver(config, Object.hasOwn(over, name) ? over[name] : {}) as NodeConfig
     const missing = (member.omitted ?? []).filter((path) => at(whole, path) == null)
     if (missing.length > 0)
       return `'${name}' needs ${missing.join(', ')}, which is not recorded because it is secret or not data: give { config: { '${name}': { … } } }.`

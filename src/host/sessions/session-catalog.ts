@@ -34,6 +34,33 @@ export async function sessionCatalog(dir: string, plans: readonly SessionPlan[])
   return found
 }
 
+/** One session, as it is planned and recorded. */
+export interface SessionOverview {
+  readonly name: string
+  readonly tags: readonly string[]
+  /** True when the project file says it. */
+  readonly planned: boolean
+  readonly members: number
+}
+
+/** The sessions of a project, also those with nothing in them. Opens none of them. */
+export async function sessionSummaries(
+  dir: string,
+  plans: readonly SessionPlan[],
+): Promise<readonly SessionOverview[]> {
+  const store = new SessionStore(dir)
+  const entries = await sessionCatalog(dir, plans)
+  const names = new Set([...plans.map(({ name }) => name), ...(await store.names())])
+  const found: SessionOverview[] = []
+  for (const name of [...names].toSorted()) {
+    const plan = plans.find((one) => one.name === name)
+    const tags = plan?.tags ?? (await store.read(name))?.tags ?? []
+    const members = entries.filter(({ session }) => session === name).length
+    found.push({ name, tags, planned: plan !== undefined, members })
+  }
+  return found
+}
+
 function plannedRecord(item: SessionItem): MemberRecord {
   const { node, as } = isEntry(item) ? item : { node: item, as: undefined }
   if (isNodeConfig(node)) return { name: as ?? node.id, type: 'node', kind: node.kind, config: node }

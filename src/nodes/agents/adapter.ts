@@ -19,27 +19,34 @@ export interface SessionRef {
   readonly cwd: string
 }
 
-/** What an agent can do, as data: surfaces show it, and the node acts on it. */
-export interface AgentCapabilities {
+export const ABILITIES = [
   /** The host may choose the id of a session. */
-  readonly chosenId: boolean
-  readonly resume: boolean
-  readonly fork: boolean
-  readonly compact: boolean
+  'chosenId',
+  'resume',
+  'fork',
+  'compact',
   /** It asks before it uses a tool. */
-  readonly permissions: boolean
-  /** A denial can say why, and the agent goes on with that. */
-  readonly denyReason: boolean
+  'permissions',
+  /** A denial can say why, and the agent is told. */
+  'denyReason',
   /** A permission can be given for another input. */
-  readonly editedInput: boolean
+  'editedInput',
   /** Its process can end while a permission is open. */
-  readonly defer: boolean
+  'defer',
   /** It gives data that fits a JSON Schema. */
-  readonly structured: boolean
+  'structured',
   /** It says what a turn has cost. */
-  readonly cost: boolean
+  'cost',
   /** Its model can be reached through another address. */
-  readonly gateway: boolean
+  'gateway',
+] as const
+
+/** What an agent can do, as data: surfaces show it, and the node acts on it. */
+export type AgentCapabilities = Readonly<Record<(typeof ABILITIES)[number], boolean>>
+
+/** What an agent can do, by the names of it; it can do nothing else. */
+export function able(...names: readonly (keyof AgentCapabilities)[]): AgentCapabilities {
+  return Object.fromEntries(ABILITIES.map((name) => [name, names.includes(name)])) as AgentCapabilities
 }
 
 export interface AgentAdapter {

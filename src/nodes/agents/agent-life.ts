@@ -145,7 +145,8 @@ export class AgentLife {
         ...commandEnvironment(process.env, { env, inherit: [...adapter.variables, ...inherit] }),
         [MARK_NAME]: above === '' ? mark : `${above}.${mark}`,
       },
-      ...(this.ref === undefined ? { id: randomUUID() } : { resume: this.ref }),
+      // Where a session cannot be resumed, another one begins.
+      ...(this.ref === undefined || !adapter.capabilities.resume ? { id: randomUUID() } : { resume: this.ref }),
       ...(from === undefined ? {} : { forkFrom: from }),
       ...(model === undefined ? {} : { model }),
       ...(system === undefined ? {} : { system }),

@@ -11,7 +11,13 @@ import { planAgent, type AgentNodeOptions, type AgentPlan } from './agent-option
 import { decisionOf } from './permission.ts'
 import { driveTurn, permit, questionOf, turnError } from './turn.ts'
 
-export type AgentInput = string | { readonly prompt: string }
+export type AgentInput =
+  | string
+  | {
+      readonly prompt: string
+      /** The session that takes it: one that is there, or a `new` one (default: the one that the node is in). */
+      readonly session?: SessionRef | 'new'
+    }
 
 export interface AgentResult<Value = unknown> {
   /** The last that the agent said. */
@@ -86,6 +92,11 @@ function made<Value>(id: string, plan: AgentPlan, from?: { id: string; life: Age
       return life.ref
     },
     execute: (input, call) => turns.execute(input, call) as Promise<AgentResult<Value>>,
+    recall: (output) => {
+      // A step may have made something else of the result; and one that is in a session already has been used since.
+      const session = (output as Partial<AgentResult> | undefined)?.session
+      if (typeof session?.id === 'string' && typeof session.agent === 'string') life.ref ??= session
+    },
     start: async () => void (await life.session(undefined)),
     stop: () => life.close(),
     reset: () => life.forget(),
@@ -120,9 +131,10 @@ class Turns {
   }
 
   async execute(input: AgentInput, call: StepCall): Promise<AgentResult> {
-    const prompt = promptOf(this.#id, input)
+    const { prompt, session: wanted } = toldOf(this.#id, input)
     const before = call.kept as Kept | undefined
     if (before !== undefined) await this.#life.endOthers(before.mark)
+    else if (wanted === 'new') await this.#life.forget()
     const usage: { input: number; output: number; usd: number; window: number } = {
       input: 0,
       output: 0,
@@ -150,7 +162,7 @@ class Turns {
       reserve: (wanted) => call.reserve(wanted),
       usage: (spent) => call.usage(spent),
     }
-    const session = await this.#life.session(before?.ref)
+    const session = await this.#life.session(before?.ref ?? (wanted === 'new' ? undefined : wanted))
     // Before anything is said: whoever goes on after a crash must know where.
     await call.keep({ ref: session.ref, mark: this.#life.mark } satisfies Kept)
     const proceeds = before?.deferred !== undefined && session.proceed !== undefined
@@ -243,10 +255,14 @@ class Turns {
   }
 }
 
-function promptOf(id: string, input: unknown): string {
-  const prompt = typeof input === 'string' ? input : (input as { prompt?: unknown } | undefined)?.prompt
-  if (typeof prompt === 'string' && prompt.trim() !== '') return prompt
-  throw new NerveError('bad-input', `Agent '${id}' needs something to do: a text, or { prompt }.`)
+function toldOf(id: string, input: unknown): { readonly prompt: string; readonly session?: SessionRef | 'new' } {
+  const told = (typeof input === 'string' ? { prompt: input } : (input ?? {})) as Exclude<AgentInput, string>
+  const { prompt, session } = told
+  if (typeof prompt !== 'string' || prompt.trim() === '')
+    throw new NerveError('bad-input', `Agent '${id}' needs something to do: a text, or { prompt }.`)
+  if (session !== undefined && session !== 'new' && typeof session.id !== 'string')
+    throw new NerveError('bad-input', `Agent '${id}': session must be that of an earlier result, or new.`)
+  return told
 }
 
 /** The first JSON in a text: agents like to wrap it. */

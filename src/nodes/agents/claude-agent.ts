@@ -1,7 +1,9 @@
 /** Claude Code, by its Agent SDK: one streaming query for each session, resumed by its id. */
-import { spawn } from 'node:child_process'
+import { spawn, type SpawnOptions } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
+  ABILITIES,
+  able,
   CONTRACT,
   type AgentAdapter,
   type AgentOpen,
@@ -11,10 +13,11 @@ import {
   type PermissionDecision,
   type SessionRef,
   type ToolKind,
-  type TurnEnd,
 } from './adapter.ts'
-import { loadPackage, packageVersion } from './load-package.ts'
+import { loadPackage, probePackage } from './load-package.ts'
 import { PartQueue } from './part-queue.ts'
+import { Queue } from './queue.ts'
+import type { Texts } from './texts.ts'
 
 export interface ClaudeOptions {
   /** The file of the SDK (default: the package, as the project has it). */
@@ -24,11 +27,11 @@ export interface ClaudeOptions {
 }
 
 const PACKAGE = '@anthropic-ai/claude-agent-sdk'
-const INSTALL = `npm install ${PACKAGE}`
+const LICENCE = 'proprietary (the terms of Anthropic)'
 const FOREVER_S = 365 * 24 * 3_600
 
 export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAdapter {
-  const load = (): Promise<Sdk> => loadPackage({ name: PACKAGE, agent: 'Claude', install: INSTALL, file })
+  const wanted = { name: PACKAGE, agent: 'Claude', install: `npm install ${PACKAGE}`, licence: LICENCE, file }
   return {
     contract: CONTRACT,
     name: 'claude',
@@ -39,27 +42,9 @@ export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAd
       'CLAUDE_CONFIG_DIR',
       'CLAUDE_CODE_OAUTH_TOKEN',
     ],
-    capabilities: {
-      chosenId: true,
-      resume: true,
-      fork: true,
-      compact: true,
-      permissions: true,
-      denyReason: true,
-      editedInput: true,
-      defer: true,
-      structured: true,
-      cost: true,
-      gateway: true,
-    },
-    async probe() {
-      const version = packageVersion(PACKAGE, file)
-      const licence = 'proprietary (the terms of Anthropic)'
-      return version === undefined
-        ? { found: false, problem: `${PACKAGE} was not found`, install: INSTALL, licence }
-        : { found: true, version, install: INSTALL, licence, where: PACKAGE }
-    },
-    open: async (options) => new ClaudeSession(await load(), options, command),
+    capabilities: able(...ABILITIES),
+    probe: async () => probePackage(wanted),
+    open: async (options) => new ClaudeSession(await loadPackage<Sdk>(wanted), options, command),
   }
 }
 
@@ -73,39 +58,35 @@ interface Query extends AsyncIterable<Message> {
   close(): void
 }
 
-interface Message {
+interface Message extends Texts<'subtype' | 'error' | 'result' | 'terminal_reason'> {
   readonly type: string
-  readonly subtype?: string
   readonly parent_tool_use_id?: string | null
-  readonly event?: { readonly delta?: { readonly type?: string; readonly text?: string; readonly thinking?: string } }
+  readonly event?: { readonly delta?: Texts<'type' | 'text' | 'thinking'> }
   readonly message?: { readonly content: string | readonly Block[]; readonly usage?: Tokens }
   readonly attempt?: number
-  readonly error?: string
-  readonly result?: string
   readonly errors?: readonly string[]
   readonly is_error?: boolean
-  readonly terminal_reason?: string
   readonly structured_output?: unknown
   readonly usage?: Tokens
   readonly total_cost_usd?: number
   readonly modelUsage?: Readonly<Record<string, { readonly contextWindow?: number }>>
 }
 
-interface Block {
+interface Block extends Texts<'id' | 'name' | 'tool_use_id'> {
   readonly type: string
-  readonly id?: string
-  readonly name?: string
   readonly input?: unknown
-  readonly tool_use_id?: string
   readonly is_error?: boolean
   readonly content?: unknown
 }
 
-interface Tokens {
-  readonly input_tokens?: number
-  readonly output_tokens?: number
-  readonly cache_read_input_tokens?: number
-  readonly cache_creation_input_tokens?: number
+type Tokens = Readonly<
+  Partial<Record<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens', number>>
+>
+
+interface Asked {
+  readonly tool_name: string
+  readonly tool_input: unknown
+  readonly tool_use_id: string
 }
 
 class ClaudeSession implements AgentSession {
@@ -115,10 +96,9 @@ class ClaudeSession implements AgentSession {
   readonly #command: string | undefined
   #known: boolean
   #query: Query | undefined
-  #said: Inbox | undefined
-  #turn: PartQueue | undefined
+  #said: Queue<unknown> | undefined
+  #turn = new PartQueue()
   #schema: unknown
-  #text = ''
   /** What the session had cost when the turn began. It tells sums, also over a resume. */
   #cost: number | undefined
   #used = 0
@@ -126,6 +106,7 @@ class ClaudeSession implements AgentSession {
   constructor(sdk: Sdk, options: AgentOpen, command: string | undefined) {
     const { resume, id, cwd } = options
     this.#sdk = sdk
+    this.#turn.close()
     this.#options = options
     this.#command = command
     this.#known = resume !== undefined
@@ -137,25 +118,25 @@ class ClaudeSession implements AgentSession {
   }
 
   prompt(text: string, { schema }: { readonly schema?: unknown } = {}): AsyncIterable<AgentPart> {
-    const turn = this.#begin()
+    this.#turn = new PartQueue()
     // What it must give is said when it starts.
     if (JSON.stringify(schema) !== JSON.stringify(this.#schema)) this.#end()
     this.#schema = schema
     if (this.#query === undefined) this.#start()
     this.#said?.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
-    return turn
+    return this.#turn
   }
 
   /** A deferred tool is asked for again as soon as the session is resumed. */
   proceed(): AsyncIterable<AgentPart> {
-    const turn = this.#begin()
+    this.#turn = new PartQueue()
     this.#end()
     this.#start()
-    return turn
+    return this.#turn
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn !== undefined && !this.#turn.ended) await this.#query?.interrupt()
+    if (!this.#turn.ended) await this.#query?.interrupt()
   }
 
   async compact(): Promise<void> {
@@ -165,23 +146,17 @@ class ClaudeSession implements AgentSession {
 
   async close(): Promise<void> {
     this.#end()
-    this.#turn?.end({ reason: 'interrupted', text: this.#text })
-  }
-
-  #begin(): PartQueue {
-    this.#turn = new PartQueue()
-    this.#text = ''
-    return this.#turn
+    this.#turn.end('interrupted')
   }
 
   #end(): void {
-    this.#said?.end()
+    this.#said?.close()
     this.#query?.close()
     this.#query = undefined
   }
 
   #start(): void {
-    const said = new Inbox()
+    const said = new Queue<unknown>()
     const query = this.#sdk.query({ prompt: said, options: this.#queryOptions() })
     this.#said = said
     this.#query = query
@@ -200,34 +175,30 @@ class ClaudeSession implements AgentSession {
     }
     if (this.#query !== query) return
     this.#query = undefined
-    this.#turn?.end({ reason: reasonOf(problem), text: this.#text, error: problem })
+    this.#turn.fail(problem)
   }
 
   #queryOptions(): Readonly<Record<string, unknown>> {
-    const { cwd, model, system, tools, mcpServers = {}, native, started, forkFrom } = this.#options
-    const fresh =
-      forkFrom === undefined
-        ? { sessionId: this.ref.id }
-        : { resume: forkFrom.id, forkSession: true, sessionId: this.ref.id }
+    const { cwd, model, system: append, tools, mcpServers = {}, native, started, forkFrom } = this.#options
+    const { id } = this.ref
+    const servers = Object.entries(mcpServers).map(([name, one]) => [
+      name,
+      { type: 'url' in one ? 'http' : 'stdio', ...one },
+    ])
     return {
       cwd,
       env: this.#env(),
+      model,
       includePartialMessages: true,
       permissionMode: 'default',
       settingSources: ['project'],
-      systemPrompt: { type: 'preset', preset: 'claude_code', ...(system === undefined ? {} : { append: system }) },
-      ...(this.#known ? { resume: this.ref.id } : fresh),
-      ...(model === undefined ? {} : { model }),
-      ...(tools?.allow === undefined ? {} : { allowedTools: tools.allow }),
-      ...(tools?.deny === undefined ? {} : { disallowedTools: tools.deny }),
-      ...(this.#schema === undefined ? {} : { outputFormat: { type: 'json_schema', schema: this.#schema } }),
-      ...(this.#command === undefined ? {} : { pathToClaudeCodeExecutable: this.#command }),
-      mcpServers: Object.fromEntries(
-        Object.entries(mcpServers).map(([name, one]) => [
-          name,
-          'url' in one ? { type: 'http', ...one } : { type: 'stdio', ...one },
-        ]),
-      ),
+      systemPrompt: { type: 'preset', preset: 'claude_code', append },
+      ...(this.#known ? { resume: id } : { sessionId: id, resume: forkFrom?.id, forkSession: forkFrom !== undefined }),
+      tools: tools?.allow,
+      disallowedTools: tools?.deny,
+      outputFormat: this.#schema === undefined ? undefined : { type: 'json_schema', schema: this.#schema },
+      pathToClaudeCodeExecutable: this.#command,
+      mcpServers: Object.fromEntries(servers),
       canUseTool: async (tool: string, input: unknown, { toolUseID }: { toolUseID: string }) => {
         const decision = await this.#permit(toolUseID, tool, input)
         return 'allow' in decision && decision.allow
@@ -235,8 +206,8 @@ class ClaudeSession implements AgentSession {
           : { behavior: 'deny', message: 'reason' in decision ? decision.reason : 'denied' }
       },
       hooks: { PreToolUse: [{ hooks: [(asked: Asked) => this.#hook(asked)], timeout: FOREVER_S, onFailure: 'block' }] },
-      spawnClaudeCodeProcess: ({ command, args, env, cwd: where, signal }: Spawn) => {
-        const child = spawn(command, args, { cwd: where, env, signal, stdio: ['pipe', 'pipe', 'ignore'] })
+      spawnClaudeCodeProcess: ({ command, args, ...how }: { command: string; args: string[] } & SpawnOptions) => {
+        const child = spawn(command, args, { ...how, stdio: ['pipe', 'pipe', 'ignore'] })
         if (child.pid !== undefined) started(child.pid)
         return child
       },
@@ -275,19 +246,19 @@ class ClaudeSession implements AgentSession {
   #hear(message: Message): void {
     const { type, subtype, event } = message
     if (type === 'system' && subtype === 'init') this.#known = true
-    else if (type === 'system' && subtype === 'compact_boundary') this.#turn?.push({ type: 'compacted' })
+    else if (type === 'system' && subtype === 'compact_boundary') this.#turn.push({ type: 'compacted' })
     else if (type === 'system' && subtype === 'api_retry')
-      this.#turn?.push({ type: 'retry', attempt: message.attempt ?? 1, message: message.error ?? '' })
+      this.#turn.push({ type: 'retry', attempt: message.attempt ?? 1, message: message.error ?? '' })
     else if (type === 'stream_event' && message.parent_tool_use_id === null) this.#delta(event?.delta)
     else if (type === 'assistant' || type === 'user') this.#blocks(message)
     else if (type === 'result') this.#result(message)
   }
 
-  #delta(delta: { readonly type?: string; readonly text?: string; readonly thinking?: string } = {}): void {
-    if (delta.type === 'text_delta') {
-      this.#text += delta.text ?? ''
-      this.#turn?.push({ type: 'text', text: delta.text ?? '' })
-    } else if (delta.type === 'thinking_delta') this.#turn?.push({ type: 'thinking', text: delta.thinking ?? '' })
+  #delta({ type, text = '', thinking = '' }: Texts<'type' | 'text' | 'thinking'> = {}): void {
+    if (type === 'text_delta') {
+      this.#turn.text += text
+      this.#turn.push({ type: 'text', text })
+    } else if (type === 'thinking_delta') this.#turn.push({ type: 'thinking', text: thinking })
   }
 
   #blocks({ message }: Message): void {
@@ -302,29 +273,27 @@ class ClaudeSession implements AgentSession {
       is_error: failed,
       content,
     } of message.content) {
-      if (type === 'tool_use') this.#turn?.push({ type: 'tool-start', id, tool: name, input })
-      if (type !== 'tool_result') continue
-      const output = typeof content === 'string' ? content : JSON.stringify(content ?? '')
-      this.#turn?.push({ type: 'tool-end', id: of, ok: failed !== true, output })
+      if (type === 'tool_use') this.#turn.push({ type: 'tool-start', id, tool: name, input })
+      if (type === 'tool_result') this.#turn.toolEnd(of, failed !== true, content)
     }
   }
 
   #result(message: Message): void {
     const {
-      result = this.#text,
+      result: text = this.#turn.text,
       errors,
       is_error: failed,
-      terminal_reason: terminal = '',
-      structured_output: data,
+      terminal_reason: how = '',
+      subtype = '',
     } = message
-    this.#turn?.push({ type: 'usage', usage: this.#spent(message) })
-    const error = failed === true || errors !== undefined ? (errors?.join('; ') ?? result) : undefined
-    this.#turn?.end({
-      reason: endOf(message.subtype ?? '', terminal, error),
-      text: result,
-      ...(data === undefined ? {} : { data }),
-      ...(error === undefined ? {} : { error }),
-    })
+    this.#turn.push({ type: 'usage', usage: this.#spent(message) })
+    const data = message.structured_output
+    if (how === 'tool_deferred') this.#turn.end('deferred', { text })
+    else if (how.startsWith('aborted')) this.#turn.end('interrupted', { text })
+    else if (/max_turns|max_budget/.test(subtype))
+      this.#turn.end('limit', { text, error: errors?.join('; ') ?? subtype })
+    else if (failed === true || errors !== undefined) this.#turn.fail(errors?.join('; ') ?? text)
+    else this.#turn.end('done', data === undefined ? { text } : { text, data })
   }
 
   #spent({ usage = {}, total_cost_usd: cost = 0, modelUsage = {} }: Message): AgentUsage {
@@ -336,76 +305,19 @@ class ClaudeSession implements AgentSession {
   }
 }
 
-/** What is said to the agent, as it comes. */
-class Inbox implements AsyncIterable<unknown> {
-  readonly #messages: unknown[] = []
-  #news = Promise.withResolvers<void>()
-  #ended = false
-
-  push(message: unknown): void {
-    this.#messages.push(message)
-    this.#news.resolve()
-  }
-
-  end(): void {
-    this.#ended = true
-    this.#news.resolve()
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void> {
-    for (;;) {
-      if (this.#messages.length > 0) yield this.#messages.shift()
-      else if (this.#ended) return
-      else {
-        await this.#news.promise
-        this.#news = Promise.withResolvers()
-      }
-    }
-  }
+const TOOLS: Readonly<Partial<Record<ToolKind, string>>> = {
+  shell: 'Bash KillShell',
+  edit: 'Edit MultiEdit Write NotebookEdit',
+  fetch: 'WebFetch WebSearch',
+  question: 'AskUserQuestion',
+  read: 'Read Glob Grep LS NotebookRead TodoWrite TodoRead Task BashOutput StructuredOutput',
 }
-
-interface Asked {
-  readonly tool_name: string
-  readonly tool_input: unknown
-  readonly tool_use_id: string
-}
-
-interface Spawn {
-  readonly command: string
-  readonly args: string[]
-  readonly cwd?: string
-  readonly env: NodeJS.ProcessEnv
-  readonly signal: AbortSignal
-}
-
-const KINDS: Readonly<Record<string, ToolKind>> = {
-  Bash: 'shell',
-  KillShell: 'shell',
-  Edit: 'edit',
-  MultiEdit: 'edit',
-  Write: 'edit',
-  NotebookEdit: 'edit',
-  WebFetch: 'fetch',
-  WebSearch: 'fetch',
-  AskUserQuestion: 'question',
-  ...Object.fromEntries(
-    [
-      'Read',
-      'Glob',
-      'Grep',
-      'LS',
-      'NotebookRead',
-      'TodoWrite',
-      'TodoRead',
-      'Task',
-      'BashOutput',
-      'StructuredOutput',
-    ].map((one) => [one, 'read'] as const),
-  ),
-}
+const KINDS = new Map(
+  Object.entries(TOOLS).flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind as ToolKind])),
+)
 
 function kindOf(tool: string): ToolKind {
-  return KINDS[tool] ?? (tool.startsWith('mcp__') ? 'mcp' : 'other')
+  return KINDS.get(tool) ?? (tool.startsWith('mcp__') ? 'mcp' : 'other')
 }
 
 function titleOf(tool: string, input: unknown): string {
@@ -414,23 +326,7 @@ function titleOf(tool: string, input: unknown): string {
   return typeof found === 'string' ? found : tool
 }
 
-function tokensIn({
-  input_tokens: a = 0,
-  output_tokens: b = 0,
-  cache_read_input_tokens: c = 0,
-  cache_creation_input_tokens: d = 0,
-}: Tokens): number {
-  return a + b + c + d
-}
-
-function endOf(subtype: string, terminal: string, error: string | undefined): TurnEnd {
-  if (terminal === 'tool_deferred') return 'deferred'
-  if (terminal.startsWith('aborted')) return 'interrupted'
-  if (/max_turns|max_budget/.test(subtype)) return 'limit'
-  return error === undefined ? 'done' : reasonOf(error)
-}
-
-function reasonOf(error: string): TurnEnd {
-  if (/too long|context.?(window|length)/i.test(error)) return 'context-full'
-  return /\b429\b|rate.?limit/i.test(error) ? 'rate-limited' : 'error'
+function tokensIn(tokens: Tokens): number {
+  const { input_tokens: a = 0, output_tokens: b = 0, cache_read_input_tokens: c = 0 } = tokens
+  return a + b + c + (tokens.cache_creation_input_tokens ?? 0)
 }

@@ -1,6 +1,6 @@
 /** Codex, by its app server: JSON-RPC with the program `codex`. */
-import { NerveError } from '../../base/nerve-error.ts'
 import {
+  able,
   CONTRACT,
   type AgentAdapter,
   type AgentOpen,
@@ -9,16 +9,16 @@ import {
   type SessionRef,
   type TurnEnd,
 } from './adapter.ts'
-import { findProgram, versionOf } from './find-program.ts'
+import { needProgram, probeProgram } from './find-program.ts'
 import { JsonRpc } from './json-rpc.ts'
 import { PartQueue } from './part-queue.ts'
+import type { Texts } from './texts.ts'
 
 export interface CodexOptions {
   /** The program (default: `codex` on the PATH, or of the package `@openai/codex`). */
   readonly command?: string
 }
 
-const INSTALL = 'npm install -g @openai/codex'
 const TRIPLES: Readonly<Record<string, string>> = {
   'linux-x64': 'x86_64-unknown-linux-musl',
   'linux-arm64': 'aarch64-unknown-linux-musl',
@@ -28,65 +28,35 @@ const TRIPLES: Readonly<Record<string, string>> = {
 
 export function codexAgent({ command }: CodexOptions = {}): AgentAdapter {
   const machine = `${process.platform}-${process.arch}`
-  const file = `vendor/${TRIPLES[machine] ?? machine}/bin/codex`
-  const find = (): string | undefined =>
-    findProgram({ command, name: 'codex', packages: [{ package: `@openai/codex-${machine}`, file }] })
+  const program = {
+    command,
+    name: 'codex',
+    packages: [{ package: `@openai/codex-${machine}`, file: `vendor/${TRIPLES[machine] ?? machine}/bin/codex` }],
+    install: 'npm install -g @openai/codex',
+    licence: 'Apache-2.0',
+  }
   return {
     contract: CONTRACT,
     name: 'codex',
     variables: ['OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_API_KEY'],
-    capabilities: {
-      chosenId: false,
-      resume: true,
-      fork: true,
-      compact: true,
-      permissions: true,
-      denyReason: true,
-      editedInput: false,
-      defer: false,
-      structured: true,
-      cost: false,
-      gateway: true,
-    },
-    async probe() {
-      const where = find()
-      const version = where === undefined ? undefined : await versionOf(where)
-      const found = version !== undefined
-      return {
-        found,
-        install: INSTALL,
-        licence: 'Apache-2.0',
-        ...(found ? { version } : { problem: where === undefined ? 'codex was not found' : `${where} does not run` }),
-        ...(where === undefined ? {} : { where }),
-      }
-    },
-    async open(options) {
-      const program = find()
-      if (program === undefined)
-        throw new NerveError('package-missing', `Codex was not found. Install it: ${INSTALL}`, {
-          data: { install: INSTALL },
-        })
-      return CodexSession.open(program, options)
-    },
+    capabilities: able('resume', 'fork', 'compact', 'permissions', 'structured', 'gateway'),
+    probe: () => probeProgram(program),
+    open: (options) => CodexSession.open(needProgram(program), options),
   }
 }
 
-interface Item {
+interface Item extends Texts<'text' | 'command' | 'status' | 'aggregatedOutput' | 'tool' | 'server'> {
   readonly type: string
   readonly id: string
-  readonly text?: string
-  readonly command?: string
-  readonly status?: string
-  readonly aggregatedOutput?: string | null
   readonly changes?: unknown
-  readonly tool?: string
-  readonly server?: string
   readonly arguments?: unknown
 }
 
+type Tokens = Readonly<Record<'inputTokens' | 'outputTokens' | 'totalTokens', number>>
+
 interface Usage {
-  readonly total: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number }
-  readonly last: { readonly totalTokens: number }
+  readonly total: Tokens
+  readonly last: Tokens
   readonly modelContextWindow: number | null
 }
 
@@ -103,13 +73,14 @@ interface Said {
   readonly turn?: { readonly id: string; readonly status: string; readonly error?: Failure | null }
   readonly error?: Failure
   readonly willRetry?: boolean
-  readonly threadId?: string
 }
 
-interface Approval {
+interface Approval extends Texts<'command' | 'cwd'> {
   readonly itemId: string
-  readonly command?: string | null
-  readonly cwd?: string | null
+}
+
+interface Started {
+  readonly thread: { readonly id: string }
 }
 
 class CodexSession implements AgentSession {
@@ -118,15 +89,15 @@ class CodexSession implements AgentSession {
   readonly #rpc: JsonRpc
   readonly #options: AgentOpen
   readonly #items = new Map<string, Item>()
-  #turn: PartQueue | undefined
+  #turn = new PartQueue()
   #turnId: string | undefined
   #compacted: PromiseWithResolvers<void> | undefined
-  #counted: { readonly inputTokens: number; readonly outputTokens: number } | undefined
-  #text = ''
+  #counted: Tokens | undefined
   #retries = 0
 
   private constructor(program: string, options: AgentOpen) {
     this.#options = options
+    this.#turn.close()
     this.ref = { agent: 'codex', id: '', cwd: options.cwd }
     this.#rpc = new JsonRpc(
       {
@@ -140,7 +111,10 @@ class CodexSession implements AgentSession {
       {
         request: (method, params) => this.#permit(method, params as Approval),
         notification: (method, params) => this.#hear(method, params as Said),
-        ended: (error) => this.#fail(error),
+        ended: (error) => {
+          this.#compacted?.reject(error)
+          this.#turn.fail(error.message, 'error')
+        },
         heard: options.onNative,
       },
     )
@@ -164,41 +138,41 @@ class CodexSession implements AgentSession {
   }
 
   async #thread(): Promise<string> {
-    const { cwd, model, system, resume, forkFrom } = this.#options
-    const settings = {
+    const { cwd, model, system: developerInstructions, resume, forkFrom, native } = this.#options
+    const method = resume !== undefined ? 'thread/resume' : forkFrom !== undefined ? 'thread/fork' : 'thread/start'
+    const from = resume ?? forkFrom
+    const { thread } = await this.#rpc.request<Started>(method, {
       cwd,
+      model,
+      developerInstructions,
       // Everything that changes something is asked for, whatever the sandbox would let through.
       approvalPolicy: 'untrusted',
       sandbox: 'workspace-write',
-      ...(model === undefined ? {} : { model }),
-      ...(system === undefined ? {} : { developerInstructions: system }),
-      ...this.#options.native,
-    }
-    const [method, more] =
-      resume !== undefined
-        ? ['thread/resume', { threadId: resume.id, excludeTurns: true }]
-        : forkFrom !== undefined
-          ? ['thread/fork', { threadId: forkFrom.id, excludeTurns: true }]
-          : ['thread/start', {}]
-    const { thread } = await this.#rpc.request<{ thread: { id: string } }>(method, { ...settings, ...more })
+      ...native,
+      ...(from === undefined ? {} : { threadId: from.id, excludeTurns: true }),
+    })
     return thread.id
   }
 
   prompt(text: string, { schema }: { readonly schema?: unknown } = {}): AsyncIterable<AgentPart> {
-    const turn = this.#begin()
+    const turn = new PartQueue()
+    this.#turn = turn
+    this.#turnId = undefined
+    this.#retries = 0
     const input = [{ type: 'text', text, text_elements: [] }]
-    const outputSchema = schema === undefined ? {} : { outputSchema: schema }
-    this.#rpc.request<{ turn: { id: string } }>('turn/start', { threadId: this.ref.id, input, ...outputSchema }).then(
-      (started) => {
-        this.#turnId = started.turn.id
-      },
-      (error: Error) => turn.end({ reason: 'error', text: '', error: error.message }),
-    )
+    this.#rpc
+      .request<{ turn: { id: string } }>('turn/start', { threadId: this.ref.id, input, outputSchema: schema })
+      .then(
+        (started) => {
+          this.#turnId = started.turn.id
+        },
+        (error: Error) => turn.fail(error.message),
+      )
     return turn
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn === undefined || this.#turn.ended || this.#turnId === undefined) return
+    if (this.#turn.ended || this.#turnId === undefined) return
     await this.#rpc.request('turn/interrupt', { threadId: this.ref.id, turnId: this.#turnId })
   }
 
@@ -209,143 +183,83 @@ class CodexSession implements AgentSession {
   }
 
   async fork(): Promise<SessionRef> {
-    const { thread } = await this.#rpc.request<{ thread: { id: string } }>('thread/fork', {
-      threadId: this.ref.id,
-      excludeTurns: true,
-    })
-    return { ...this.ref, id: thread.id }
+    const from = { threadId: this.ref.id, excludeTurns: true }
+    return { ...this.ref, id: (await this.#rpc.request<Started>('thread/fork', from)).thread.id }
   }
 
   async close(): Promise<void> {
     await this.#rpc.close()
   }
 
-  #begin(): PartQueue {
-    this.#turn = new PartQueue()
-    this.#turnId = undefined
-    this.#text = ''
-    this.#retries = 0
-    return this.#turn
-  }
-
-  #hear(method: string, said: Said): void {
-    switch (method) {
-      case 'turn/started':
-        this.#turnId = said.turn?.id
-        return
-      case 'item/agentMessage/delta':
-        this.#turn?.push({ type: 'text', text: said.delta ?? '' })
-        return
-      case 'item/reasoning/textDelta':
-      case 'item/reasoning/summaryTextDelta':
-        this.#turn?.push({ type: 'thinking', text: said.delta ?? '' })
-        return
-      case 'item/started':
-        if (said.item !== undefined) this.#started(said.item)
-        return
-      case 'item/completed':
-        if (said.item !== undefined) this.#completed(said.item)
-        return
-      case 'thread/tokenUsage/updated':
-        if (said.tokenUsage !== undefined) this.#count(said.tokenUsage)
-        return
-      case 'error':
-        if (said.willRetry === true) {
-          this.#retries += 1
-          this.#turn?.push({ type: 'retry', attempt: this.#retries, message: said.error?.message ?? '' })
-        }
-        return
-      case 'turn/completed':
-        this.#ended(said)
-        return
-      default:
-    }
+  #hear(method: string, { delta = '', item, tokenUsage, turn, error, willRetry }: Said): void {
+    if (method === 'turn/started') this.#turnId = turn?.id
+    else if (method === 'item/agentMessage/delta') this.#turn.push({ type: 'text', text: delta })
+    else if (/^item\/reasoning\/(text|summaryText)Delta$/.test(method))
+      this.#turn.push({ type: 'thinking', text: delta })
+    else if (method === 'item/started' && item !== undefined) this.#started(item)
+    else if (method === 'item/completed' && item !== undefined) this.#completed(item)
+    else if (method === 'thread/tokenUsage/updated' && tokenUsage !== undefined) this.#count(tokenUsage)
+    else if (method === 'error' && willRetry === true) {
+      this.#retries += 1
+      this.#turn.push({ type: 'retry', attempt: this.#retries, message: error?.message ?? '' })
+    } else if (method === 'turn/completed') this.#ended(turn)
   }
 
   #started(item: Item): void {
     this.#items.set(item.id, item)
     const tool = toolOf(item)
-    if (tool !== undefined) this.#turn?.push({ type: 'tool-start', id: item.id, ...tool })
+    if (tool !== undefined) this.#turn.push({ type: 'tool-start', id: item.id, ...tool })
   }
 
   #completed(item: Item): void {
-    if (item.type === 'agentMessage') this.#text = item.text ?? this.#text
-    if (item.type === 'contextCompaction') this.#turn?.push({ type: 'compacted' })
+    if (item.type === 'agentMessage') this.#turn.text = item.text ?? this.#turn.text
+    if (item.type === 'contextCompaction') this.#turn.push({ type: 'compacted' })
     if (toolOf(item) !== undefined)
-      this.#turn?.push({
-        type: 'tool-end',
-        id: item.id,
-        ok: item.status === 'completed',
-        output: item.aggregatedOutput ?? '',
-      })
+      this.#turn.toolEnd(item.id, item.status === 'completed', item.aggregatedOutput ?? '')
   }
 
   /** It tells totals of the thread; the first one after a resume has everything before it. */
-  #count({ total, last, modelContextWindow }: Usage): void {
-    const before = this.#counted ?? { inputTokens: total.inputTokens, outputTokens: total.outputTokens }
-    const first = this.#counted === undefined ? last.totalTokens : 0
+  #count({ total, last, modelContextWindow: size }: Usage): void {
+    const input = this.#counted === undefined ? last.totalTokens : total.inputTokens - this.#counted.inputTokens
+    const output = this.#counted === undefined ? 0 : total.outputTokens - this.#counted.outputTokens
     this.#counted = total
-    const input = first > 0 ? first : total.inputTokens - before.inputTokens
-    const output = first > 0 ? 0 : total.outputTokens - before.outputTokens
-    const window =
-      modelContextWindow === null || modelContextWindow === 0
-        ? {}
-        : { window: Math.min(1, last.totalTokens / modelContextWindow) }
-    this.#turn?.push({ type: 'usage', usage: { input, output, ...window } })
+    const window = size === null || size === 0 ? {} : { window: Math.min(1, last.totalTokens / size) }
+    this.#turn.push({ type: 'usage', usage: { input, output, ...window } })
   }
 
-  #ended({ turn }: Said): void {
+  #ended(turn: Said['turn']): void {
     this.#compacted?.resolve()
     this.#compacted = undefined
-    const error = turn?.error ?? undefined
-    this.#turn?.end({
-      reason: turn?.status === 'interrupted' ? 'interrupted' : error === undefined ? 'done' : reasonOf(error),
-      text: this.#text,
-      ...(error === undefined ? {} : { error: error.message }),
-    })
+    if (turn?.status === 'interrupted') this.#turn.end('interrupted')
+    else if (turn?.error === undefined || turn.error === null) this.#turn.end('done')
+    else this.#turn.fail(turn.error.message, REASONS[String(turn.error.codexErrorInfo)])
   }
 
-  #fail(error: NerveError): void {
-    this.#compacted?.reject(error)
-    this.#turn?.end({ reason: 'error', text: this.#text, error: error.message })
-  }
-
-  async #permit(method: string, params: Approval): Promise<unknown> {
-    const item = this.#items.get(params.itemId)
-    const command = method === 'item/commandExecution/requestApproval'
-    if (!command && method !== 'item/fileChange/requestApproval') throw new Error(`${method} is not supported`)
-    const tool = item === undefined ? undefined : toolOf(item)
-    const line = params.command ?? item?.command ?? ''
-    const input = command ? { command: line, cwd: params.cwd } : tool?.input
-    const decision = await this.#options.permission({
-      id: params.itemId,
-      tool: tool?.tool ?? method,
-      kind: command ? 'shell' : 'edit',
-      title: command ? line : 'change files',
-      input,
-    })
+  async #permit(method: string, { itemId: id, command, cwd }: Approval): Promise<unknown> {
+    const item = this.#items.get(id)
+    const shell = method === 'item/commandExecution/requestApproval'
+    if (!shell && method !== 'item/fileChange/requestApproval') throw new Error(`${method} is not supported`)
+    const line = command ?? item?.command ?? ''
+    const asked = shell
+      ? ({ kind: 'shell', title: line, input: { command: line, cwd } } as const)
+      : ({ kind: 'edit', title: 'change files', input: { changes: item?.changes } } as const)
+    const decision = await this.#options.permission({ id, tool: asked.kind, ...asked })
     return { decision: 'allow' in decision && decision.allow ? 'accept' : 'decline' }
   }
 }
 
 function toolOf(item: Item): { readonly tool: string; readonly input: unknown } | undefined {
-  switch (item.type) {
-    case 'commandExecution':
-      return { tool: 'shell', input: { command: item.command } }
-    case 'fileChange':
-      return { tool: 'edit', input: { changes: item.changes } }
-    case 'mcpToolCall':
-      return { tool: `${item.server ?? ''}.${item.tool ?? ''}`, input: item.arguments }
-    default:
-      return undefined
-  }
+  const { type, command, changes, server, tool } = item
+  if (type === 'commandExecution') return { tool: 'shell', input: { command } }
+  if (type === 'fileChange') return { tool: 'edit', input: { changes } }
+  return type === 'mcpToolCall' ? { tool: `${server ?? ''}.${tool ?? ''}`, input: item.arguments } : undefined
 }
 
-function reasonOf({ codexErrorInfo, message }: Failure): TurnEnd {
-  if (codexErrorInfo === 'contextWindowExceeded' || /context.?(length|window)|too long/i.test(message))
-    return 'context-full'
-  if (codexErrorInfo === 'usageLimitExceeded' || codexErrorInfo === 'rateLimitExceeded') return 'rate-limited'
-  return codexErrorInfo === 'sessionBudgetExceeded' ? 'limit' : 'error'
+const REASONS: Readonly<Record<string, TurnEnd>> = {
+  contextWindowExceeded: 'context-full',
+  usageLimitExceeded: 'rate-limited',
+  rateLimitExceeded: 'rate-limited',
+  sessionBudgetExceeded: 'limit',
 }
 
 const KEY = 'NERVE_GATEWAY_KEY'
@@ -356,30 +270,24 @@ function envOf({ env, gateway }: AgentOpen): Readonly<Record<string, string>> {
 
 /** Its model by another address, and nothing that it would look up elsewhere. */
 function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
-  const config: string[] = []
-  if (gateway !== undefined) {
-    const provider = {
-      name: 'nerve',
-      base_url: `${gateway.url}/v1`,
-      env_key: KEY,
-      wire_api: 'responses',
-      supports_websockets: false,
-    }
-    config.push(
-      'model_provider="nerve"',
-      ...Object.entries(provider).map(([name, value]) => `model_providers.nerve.${name}=${JSON.stringify(value)}`),
-    )
-    config.push('features.plugins=false', 'features.apps=false', 'features.remote_plugin=false')
+  const own = {
+    model_provider: 'nerve',
+    'model_providers.nerve.name': 'nerve',
+    'model_providers.nerve.base_url': `${gateway?.url ?? ''}/v1`,
+    'model_providers.nerve.env_key': KEY,
+    'model_providers.nerve.wire_api': 'responses',
+    'model_providers.nerve.supports_websockets': false,
+    'features.plugins': false,
+    'features.apps': false,
+    'features.remote_plugin': false,
   }
+  const config: [string, unknown][] = gateway === undefined ? [] : Object.entries(own)
   for (const [name, server] of Object.entries(mcpServers)) {
-    const fields =
-      'url' in server
-        ? { url: server.url, http_headers: server.headers }
-        : { command: server.command, args: server.args, env: server.env }
-    for (const [field, value] of Object.entries(fields))
-      if (value !== undefined) config.push(`mcp_servers.${name}.${field}=${toml(value)}`)
+    const { headers: http_headers, ...rest } = { headers: undefined, ...server }
+    for (const [field, value] of Object.entries({ ...rest, http_headers }))
+      if (value !== undefined) config.push([`mcp_servers.${name}.${field}`, value])
   }
-  return config.flatMap((one) => ['-c', one])
+  return config.flatMap(([name, value]) => ['-c', `${name}=${toml(value)}`])
 }
 
 function toml(value: unknown): string {

@@ -1,18 +1,19 @@
 /** GitHub Copilot, by its SDK: one client, and with it one process, for each session. */
 import { randomUUID } from 'node:crypto'
-import type { NerveError } from '../../base/nerve-error.ts'
 import {
+  able,
   CONTRACT,
   type AgentAdapter,
   type AgentOpen,
   type AgentPart,
   type AgentSession,
+  type PermissionRequest,
   type SessionRef,
   type ToolKind,
-  type TurnEnd,
 } from './adapter.ts'
-import { loadPackage, packageVersion } from './load-package.ts'
+import { loadPackage, probePackage } from './load-package.ts'
 import { PartQueue } from './part-queue.ts'
+import type { Texts } from './texts.ts'
 
 export interface CopilotOptions {
   /** The file of the SDK (default: the package, as the project has it). */
@@ -20,34 +21,16 @@ export interface CopilotOptions {
 }
 
 const PACKAGE = '@github/copilot-sdk'
-const INSTALL = `npm install ${PACKAGE}`
 
 export function copilotAgent({ sdk: file }: CopilotOptions = {}): AgentAdapter {
-  const load = (): Promise<Sdk> => loadPackage({ name: PACKAGE, agent: 'Copilot', install: INSTALL, file })
+  const wanted = { name: PACKAGE, agent: 'Copilot', install: `npm install ${PACKAGE}`, licence: 'MIT', file }
   return {
     contract: CONTRACT,
     name: 'copilot',
     variables: ['GITHUB_TOKEN', 'GH_TOKEN', 'COPILOT_HOME'],
-    capabilities: {
-      chosenId: true,
-      resume: true,
-      fork: true,
-      compact: true,
-      permissions: true,
-      denyReason: true,
-      editedInput: false,
-      defer: false,
-      structured: false,
-      cost: false,
-      gateway: true,
-    },
-    async probe() {
-      const version = packageVersion(PACKAGE, file)
-      return version === undefined
-        ? { found: false, problem: `${PACKAGE} was not found`, install: INSTALL, licence: 'MIT' }
-        : { found: true, version, install: INSTALL, licence: 'MIT', where: PACKAGE }
-    },
-    open: async (options) => CopilotSession.open(await load(), options),
+    capabilities: able('chosenId', 'resume', 'fork', 'compact', 'permissions', 'denyReason', 'gateway'),
+    probe: async () => probePackage(wanted),
+    open: async (options) => CopilotSession.open(await loadPackage<Sdk>(wanted), options),
   }
 }
 
@@ -74,31 +57,20 @@ interface Session {
 }
 
 /** What is said in events; each has some of it. */
-interface Data {
-  readonly deltaContent?: string
-  readonly content?: string
-  readonly toolCallId?: string
-  readonly toolName?: string
+interface Data extends Texts<'deltaContent' | 'content' | 'toolCallId' | 'toolName' | 'message'> {
   readonly arguments?: unknown
   readonly success?: boolean
-  readonly result?: { readonly content?: string }
-  readonly error?: { readonly message?: string }
+  readonly aborted?: boolean
+  readonly result?: Texts<'content'>
+  readonly error?: Texts<'message'>
   readonly inputTokens?: number
   readonly outputTokens?: number
   readonly currentTokens?: number
   readonly tokenLimit?: number
-  readonly message?: string
-  readonly aborted?: boolean
 }
 
-interface Asked {
+interface Asked extends Texts<'toolCallId' | 'intention' | 'fullCommandText' | 'fileName' | 'url' | 'toolName'> {
   readonly kind: string
-  readonly toolCallId?: string
-  readonly intention?: string
-  readonly fullCommandText?: string
-  readonly fileName?: string
-  readonly url?: string
-  readonly toolName?: string
 }
 
 class CopilotSession implements AgentSession {
@@ -106,8 +78,7 @@ class CopilotSession implements AgentSession {
   readonly native: unknown
   readonly #client: Client
   readonly #session: Session
-  #turn: PartQueue | undefined
-  #text = ''
+  #turn = new PartQueue()
   #error: string | undefined
   #window = 0
 
@@ -115,6 +86,7 @@ class CopilotSession implements AgentSession {
     this.#client = client
     this.#session = session
     this.native = session
+    this.#turn.close()
     this.ref = { agent: 'copilot', id: session.sessionId, cwd: options.cwd }
     session.on((event) => {
       options.onNative?.(event)
@@ -150,16 +122,13 @@ class CopilotSession implements AgentSession {
   prompt(text: string): AsyncIterable<AgentPart> {
     const turn = new PartQueue()
     this.#turn = turn
-    this.#text = ''
     this.#error = undefined
-    this.#session
-      .send({ prompt: text })
-      .catch((error: Error) => turn.end({ reason: 'error', text: '', error: error.message }))
+    this.#session.send({ prompt: text }).catch((error: Error) => turn.fail(error.message))
     return turn
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn !== undefined && !this.#turn.ended) await this.#session.abort()
+    if (!this.#turn.ended) await this.#session.abort()
   }
 
   async compact(): Promise<void> {
@@ -171,61 +140,31 @@ class CopilotSession implements AgentSession {
   }
 
   async close(): Promise<void> {
-    this.#turn?.end({ reason: 'interrupted', text: this.#text })
-    await this.#session.disconnect().catch((error: NerveError) => error)
+    this.#turn.end('interrupted')
+    // One that has ended already cannot be told to.
+    await this.#session.disconnect().catch(() => undefined)
     await this.#client.stop()
   }
 
   #hear(type: string, data: Data): void {
-    const { toolCallId: id = '' } = data
-    switch (type) {
-      case 'assistant.message_delta':
-        this.#turn?.push({ type: 'text', text: data.deltaContent ?? '' })
-        return
-      case 'assistant.message':
-        this.#text = data.content === undefined || data.content === '' ? this.#text : data.content
-        return
-      case 'assistant.reasoning_delta':
-        this.#turn?.push({ type: 'thinking', text: data.deltaContent ?? '' })
-        return
-      case 'tool.execution_start':
-        this.#turn?.push({ type: 'tool-start', id, tool: data.toolName ?? '', input: data.arguments })
-        return
-      case 'tool.execution_complete':
-        this.#turn?.push({
-          type: 'tool-end',
-          id,
-          ok: data.success === true,
-          output: data.result?.content ?? data.error?.message ?? '',
-        })
-        return
-      case 'session.usage_info':
-        this.#window =
-          data.tokenLimit === undefined || data.tokenLimit === 0 ? 0 : (data.currentTokens ?? 0) / data.tokenLimit
-        return
-      case 'assistant.usage': {
-        const window = this.#window === 0 ? {} : { window: Math.min(1, this.#window) }
-        this.#turn?.push({
-          type: 'usage',
-          usage: { input: data.inputTokens ?? 0, output: data.outputTokens ?? 0, ...window },
-        })
-        return
-      }
-      case 'session.compaction_complete':
-        this.#turn?.push({ type: 'compacted' })
-        return
-      case 'session.error':
-        this.#error = data.message ?? 'it does not say why'
-        return
-      case 'session.idle':
-        this.#turn?.end({
-          reason: data.aborted === true ? 'interrupted' : this.#error === undefined ? 'done' : reasonOf(this.#error),
-          text: this.#text,
-          ...(this.#error === undefined ? {} : { error: this.#error }),
-        })
-        return
-      default:
-    }
+    const { toolCallId: id = '', deltaContent: text = '', inputTokens: input = 0, outputTokens: output = 0 } = data
+    const { currentTokens: used = 0, tokenLimit: size = 0 } = data
+    if (type === 'assistant.message_delta') this.#turn.push({ type: 'text', text })
+    else if (type === 'assistant.reasoning_delta') this.#turn.push({ type: 'thinking', text })
+    else if (type === 'assistant.message') this.#turn.text = data.content || this.#turn.text
+    else if (type === 'tool.execution_start')
+      this.#turn.push({ type: 'tool-start', id, tool: data.toolName ?? '', input: data.arguments })
+    else if (type === 'tool.execution_complete')
+      this.#turn.toolEnd(id, data.success === true, data.result?.content ?? data.error?.message)
+    else if (type === 'session.usage_info') this.#window = size === 0 ? 0 : Math.min(1, used / size)
+    else if (type === 'assistant.usage') {
+      const window = this.#window === 0 ? {} : { window: this.#window }
+      this.#turn.push({ type: 'usage', usage: { input, output, ...window } })
+    } else if (type === 'session.compaction_complete') this.#turn.push({ type: 'compacted' })
+    else if (type === 'session.error') this.#error = data.message ?? 'it does not say why'
+    else if (type === 'session.idle' && data.aborted === true) this.#turn.end('interrupted')
+    else if (type === 'session.idle' && this.#error !== undefined) this.#turn.fail(this.#error)
+    else if (type === 'session.idle') this.#turn.end('done')
   }
 }
 
@@ -267,23 +206,13 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
   mcp: 'mcp',
 }
 
-function requestOf(asked: Asked) {
-  const { kind, toolCallId = '', intention, fullCommandText, fileName, url, toolName } = asked
-  const subject = fullCommandText ?? fileName ?? url
+function requestOf(asked: Asked): PermissionRequest {
+  const { kind, toolCallId = '', intention, fullCommandText: command, fileName: path, url, toolName } = asked
   return {
     id: toolCallId,
     tool: toolName ?? kind,
     kind: KINDS[kind] ?? 'other',
-    title: subject ?? intention ?? kind,
-    input: {
-      ...asked,
-      ...(fullCommandText === undefined ? {} : { command: fullCommandText }),
-      ...(fileName === undefined ? {} : { path: fileName }),
-    },
-  } as const
-}
-
-function reasonOf(error: string): TurnEnd {
-  if (/too long|context.?(window|length)/i.test(error)) return 'context-full'
-  return /\b429\b|rate.?limit|quota/i.test(error) ? 'rate-limited' : 'error'
+    title: command ?? path ?? url ?? intention ?? kind,
+    input: { ...asked, ...(command === undefined ? {} : { command }), ...(path === undefined ? {} : { path }) },
+  }
 }

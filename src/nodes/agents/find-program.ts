@@ -5,30 +5,58 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { NerveError } from '../../base/nerve-error.ts'
+import type { AgentProbe } from './adapter.ts'
 
-export interface ProgramPlaces {
-  /** As it was given. */
+export interface AgentProgram {
+  /** As it was given: a file, or a name on the PATH. */
   readonly command?: string | undefined
   /** Its name on the PATH. */
   readonly name: string
+  /** What to start it with before its own arguments, for one that is a script. */
+  readonly first?: readonly string[]
+  readonly install: string
+  readonly licence?: string | undefined
   /** Packages and files in them, to look for in the project and beside Nerve. */
   readonly packages?: readonly { readonly package: string; readonly file: string }[]
 }
 
-export function findProgram(
-  { command, name, packages = [] }: ProgramPlaces,
-  path = process.env['PATH'] ?? '',
-): string | undefined {
-  if (command !== undefined) return isProgram(command) ? command : undefined
-  const onPath = path.split(delimiter).map((folder) => join(folder, name))
+function findProgram({ command, name, packages = [] }: AgentProgram): string | undefined {
+  if (command?.includes('/') === true) return isProgram(command) ? command : undefined
+  const path = (process.env['PATH'] ?? '').split(delimiter)
+  const onPath = path.map((folder) => join(folder, command ?? name))
   const installed = packages.flatMap(({ package: from, file }) =>
     packageFolders(from).map((folder) => join(folder, file)),
   )
-  return [...onPath, ...installed].find(isProgram)
+  return [...onPath, ...(command === undefined ? installed : [])].find(isProgram)
+}
+
+/** Some take long to say who they are, on a machine that has much to do. */
+const PATIENCE_MS = 60_000
+
+/** The program, for starting it. */
+export function needProgram(wanted: AgentProgram): string {
+  const found = findProgram(wanted)
+  if (found !== undefined) return found
+  const { command, name, install } = wanted
+  throw new NerveError('package-missing', `${command ?? name} was not found. Install it: ${install}`, {
+    data: { install },
+  })
+}
+
+export async function probeProgram(wanted: AgentProgram): Promise<AgentProbe> {
+  const { command, name, install, licence, first } = wanted
+  const where = findProgram(wanted)
+  const known = { install, ...(licence === undefined ? {} : { licence }) }
+  if (where === undefined) return { found: false, problem: `${command ?? name} was not found`, ...known }
+  const version = await versionOf(where, first)
+  return version === undefined
+    ? { found: false, where, problem: `${where} does not run`, ...known }
+    : { found: true, where, version, ...known }
 }
 
 /** The folders of a package: as the project sees it, and as Nerve does. */
-export function packageFolders(name: string): readonly string[] {
+function packageFolders(name: string): readonly string[] {
   const places = [pathToFileURL(join(process.cwd(), 'package.json')).href, import.meta.url]
   return places.flatMap((place) => {
     try {
@@ -40,9 +68,9 @@ export function packageFolders(name: string): readonly string[] {
 }
 
 /** What a program says of its version; undefined when it does not run. */
-export async function versionOf(program: string, env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+async function versionOf(program: string, first: readonly string[] = []): Promise<string | undefined> {
   try {
-    const { stdout } = await promisify(execFile)(program, ['--version'], { env, timeout: 15_000 })
+    const { stdout } = await promisify(execFile)(program, [...first, '--version'], { timeout: PATIENCE_MS })
     return /\d+\.\d+[\w.-]*/.exec(stdout)?.[0]
   } catch {
     return undefined

@@ -3,6 +3,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { NerveError } from '../../base/nerve-error.ts'
+import { endGroup } from './end-program.ts'
 
 export interface RpcProgram {
   /** Whose program it is, for messages. */
@@ -32,13 +33,11 @@ interface Message {
 }
 
 const STDERR_CHARACTERS = 2_000
-const CLOSE_PATIENCE_MS = 2_000
 
 export class JsonRpc {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
   readonly #waiting = new Map<number | string, PromiseWithResolvers<unknown>>()
   readonly #handlers: RpcHandlers
-  readonly #exit: Promise<void>
   readonly #name: string
   #next = 0
   #said = ''
@@ -47,7 +46,8 @@ export class JsonRpc {
   constructor({ name, command, args, cwd, env, started }: RpcProgram, handlers: RpcHandlers) {
     this.#name = name
     this.#handlers = handlers
-    this.#child = spawn(command, [...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    // A group of its own: some programs start themselves again, and all of it has to end.
+    this.#child = spawn(command, [...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
     if (this.#child.pid !== undefined) started(this.#child.pid)
     this.#child.stderr.on('data', (piece: Buffer) => {
       this.#said = `${this.#said}${piece.toString()}`.slice(-STDERR_CHARACTERS)
@@ -55,10 +55,8 @@ export class JsonRpc {
     createInterface({ input: this.#child.stdout }).on('line', (line) => this.#read(line))
     // What breaks the pipe is the end of the program, which is heard of here.
     this.#child.stdin.on('error', () => undefined)
-    this.#exit = new Promise((resolve) => {
-      this.#child.on('error', (cause) => this.#end(`could not be started: ${cause.message}`, resolve))
-      this.#child.on('close', (code, signal) => this.#end(`ended (${signal ?? code ?? '?'})`, resolve))
-    })
+    this.#child.on('error', (cause) => this.#end(`could not be started: ${cause.message}`))
+    this.#child.on('exit', (code, signal) => this.#end(`ended (${signal ?? code ?? '?'})`))
   }
 
   async request<Result>(method: string, params: unknown = {}): Promise<Result> {
@@ -77,9 +75,7 @@ export class JsonRpc {
   /** Ends the program: first by ending what it reads. */
   async close(): Promise<void> {
     this.#child.stdin.end()
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), CLOSE_PATIENCE_MS)
-    await this.#exit
-    clearTimeout(late)
+    await endGroup(this.#child)
   }
 
   #send(message: Message): void {
@@ -109,8 +105,8 @@ export class JsonRpc {
     }
   }
 
-  #end(how: string, done: () => void): void {
-    if (this.#over !== undefined) return done()
+  #end(how: string): void {
+    if (this.#over !== undefined) return
     const said = this.#said.trim()
     this.#over = new NerveError('agent-failed', `${this.#name} ${how}${said === '' ? '' : `: ${said}`}`, {
       retry: 'later',
@@ -119,7 +115,6 @@ export class JsonRpc {
     for (const waiting of this.#waiting.values()) waiting.reject(this.#over)
     this.#waiting.clear()
     this.#handlers.ended(this.#over)
-    done()
   }
 }
 

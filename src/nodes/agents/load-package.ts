@@ -3,12 +3,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { NerveError } from '../../base/nerve-error.ts'
+import type { AgentProbe } from './adapter.ts'
 
 export interface VendorPackage {
   readonly name: string
   /** What needs it, for messages. */
   readonly agent: string
   readonly install: string
+  readonly licence: string
   /** Its file, when it was said. */
   readonly file?: string | undefined
 }
@@ -26,9 +28,11 @@ export async function loadPackage<Module>(wanted: VendorPackage): Promise<Module
   }
 }
 
-export function packageVersion(name: string, file?: string): string | undefined {
-  const folder = file === undefined ? packageFolder(name) : folderOf(file)
-  return folder === undefined ? undefined : manifest(folder).version
+export function probePackage({ name, install, licence, file }: VendorPackage): AgentProbe {
+  const folder = file === undefined ? packageFolder(name) : existsSync(file) ? folderOf(file) : undefined
+  const version = folder === undefined ? undefined : manifest(folder).version
+  if (version === undefined) return { found: false, problem: `${name} was not found`, install, licence }
+  return { found: true, version, where: name, install, licence }
 }
 
 /** The file that importing a package means, as the project sees it; undefined when the project does not have it. */
@@ -46,9 +50,10 @@ function packageFolder(name: string, from = process.cwd()): string | undefined {
   return dirname(from) === from ? undefined : packageFolder(name, dirname(from))
 }
 
-function folderOf(file: string): string {
+function folderOf(file: string): string | undefined {
   const folder = dirname(file)
-  return existsSync(join(folder, 'package.json')) || dirname(folder) === folder ? folder : folderOf(folder)
+  if (existsSync(join(folder, 'package.json'))) return folder
+  return dirname(folder) === folder ? undefined : folderOf(folder)
 }
 
 interface Manifest {

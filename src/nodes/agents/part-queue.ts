@@ -1,36 +1,31 @@
 /** The parts of one turn on their way from an adapter to whoever drives it. It ends with the first `turn-end`. */
-import type { AgentPart, AgentTurnEnd } from './adapter.ts'
+import type { AgentPart, AgentTurnEnd, TurnEnd } from './adapter.ts'
+import { Queue } from './queue.ts'
 
-export class PartQueue implements AsyncIterable<AgentPart> {
-  readonly #parts: AgentPart[] = []
-  #news: PromiseWithResolvers<void> = Promise.withResolvers()
-  #ended = false
+export class PartQueue extends Queue<AgentPart> {
+  /** The last that the agent said, so far. */
+  text = ''
 
-  get ended(): boolean {
-    return this.#ended
+  override push(part: AgentPart): void {
+    super.push(part)
+    if (part.type === 'turn-end') this.close()
   }
 
-  push(part: AgentPart): void {
-    if (this.#ended) return
-    this.#ended = part.type === 'turn-end'
-    this.#parts.push(part)
-    this.#news.resolve()
+  end(reason: TurnEnd, more: Partial<AgentTurnEnd> = {}): void {
+    this.push({ text: this.text, ...more, type: 'turn-end', reason })
   }
 
-  end(end: Omit<AgentTurnEnd, 'type'>): void {
-    this.push({ type: 'turn-end', ...end })
+  /** The end of a turn that an error has ended: what it says is often all that tells one from another. */
+  fail(error: string, reason: TurnEnd = reasonOf(error)): void {
+    this.end(reason, { error })
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<AgentPart, void> {
-    for (;;) {
-      const part = this.#parts.shift()
-      if (part !== undefined) {
-        yield part
-        if (part.type === 'turn-end') return
-        continue
-      }
-      await this.#news.promise
-      this.#news = Promise.withResolvers()
-    }
+  toolEnd(id: string, ok: boolean, output: unknown = ''): void {
+    this.push({ type: 'tool-end', id, ok, output: typeof output === 'string' ? output : JSON.stringify(output) })
   }
+}
+
+function reasonOf(error: string): TurnEnd {
+  if (/too long|context.?(window|length)/i.test(error)) return 'context-full'
+  return /\b429\b|rate.?limit|quota|too many requests/i.test(error) ? 'rate-limited' : 'error'
 }

@@ -9,6 +9,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import {
+  ABILITIES,
+  able,
   CONTRACT,
   type AgentAdapter,
   type AgentOpen,
@@ -65,19 +67,7 @@ export function scriptedAgent({ script, folder, name = 'scripted' }: ScriptedAge
     contract: CONTRACT,
     name,
     variables: [],
-    capabilities: {
-      chosenId: true,
-      resume: true,
-      fork: true,
-      compact: true,
-      permissions: true,
-      denyReason: true,
-      editedInput: true,
-      defer: true,
-      structured: true,
-      cost: true,
-      gateway: false,
-    },
+    capabilities: { ...able(...ABILITIES), gateway: false },
     probe: async () => ({ found: true, version: '1', licence: 'MIT', install: 'nothing to install' }),
     open: async (options) => new ScriptedSession(name, script, resolve(folder), options),
   }

@@ -17,14 +17,27 @@ const LEAST_FREE_MB = 200
 export async function run({ out, dir }: Invocation): Promise<number> {
   const checks = [nodeCheck(), await sqliteCheck(), folderCheck(dir), diskCheck(dir), ...(await databaseChecks(dir))]
   const ok = checks.every((check) => check.ok)
-  out.data({ ok, dir, checks })
+  const agents = await foundAgents()
+  out.data({ ok, dir, checks, agents })
   for (const check of checks) {
     out.line(
       `${check.ok ? out.tone('ok   ', 'good') : out.tone('WRONG', 'bad')}  ${check.name.padEnd(10)}  ${check.detail}`,
     )
     if (!check.ok && check.advice !== undefined) out.line(`                   ${check.advice}`)
   }
+  for (const { name, found, version = '', licence, problem = '', install } of agents) {
+    const how = found
+      ? `${version}${licence === undefined ? '' : `, ${licence}`}`
+      : `${problem}; to have it: ${install}`
+    out.line(`${found ? out.tone('ok   ', 'good') : '-    '}  ${name.padEnd(10)}  ${how}`)
+  }
   return ok ? EXIT.done : EXIT.failed
+}
+
+/** An agent that is not there is nothing wrong: few people have all of them. */
+async function foundAgents() {
+  const { probeAgents } = await import('../../../host/agent-api.ts')
+  return probeAgents()
 }
 
 function nodeCheck(): Check {

@@ -1,0 +1,83 @@
+/** A process that hosts a run with an agent and is killed, or goes on with it. It says what happens, a line for each thing. */
+import { createHost, workflow } from 'nerve'
+import { agent, scriptedAgent, type AgentAdapter } from 'nerve/agents'
+import { stepsIn } from 'nerve/testing'
+import { join } from 'node:path'
+import { agentNamed } from './under-test.ts'
+import type { Job } from './killed.ts'
+
+const job = JSON.parse(process.argv[2] ?? '') as Job
+const { name, dir, home, cwd, gateway, prompt, permission, compacts } = job
+
+const vendor = name === 'scripted' ? undefined : agentNamed(name)
+const { token } = gateway
+
+const node = agent('coder', {
+  use: vendor?.adapter ?? scripted(),
+  cwd,
+  permission,
+  patience: 'hold',
+  env: vendor?.env({ home, gateway }) ?? {},
+  compactAt: compacts ? 0.000_001 : false,
+  ...(vendor?.model === undefined ? {} : { model: vendor.model }),
+  ...(vendor === undefined || vendor.ownGateway === true
+    ? {}
+    : { gateway: { url: gateway.url, token: () => ({ token, revoke: () => undefined }) } }),
+})
+
+const build = workflow('build', (ctx) => ctx.run(node, prompt))
+const host = await createHost({ dir, definitions: [build], recover: false })
+host.subscribe({ live: true }, (part) => {
+  if (part.type === 'context-window') say({ compacting: true })
+})
+
+if (job.again) {
+  const run = await host.handle(await theRun())
+  await host.recover()
+  const answered = setInterval(() => void allowAll(), 100)
+  const result = await run.result()
+  clearInterval(answered)
+  say({ result, sessions: await sessions() })
+  await node.stop()
+  await host.close()
+} else {
+  await host.start(build)
+  // Until it is killed.
+  setInterval(() => void tell(), 100)
+}
+
+async function theRun(): Promise<string> {
+  return (await host.runs())[0]?.run ?? ''
+}
+
+async function tell(): Promise<void> {
+  const asked = (await host.inbox()).length
+  if (asked > 0) say({ asked, sessions: await sessions() })
+  else if (node.session !== undefined) say({ session: node.session.id })
+}
+
+async function allowAll(): Promise<void> {
+  for (const { id } of await host.inbox()) await host.answer(id, 'allow')
+}
+
+/** The ids of the sessions that the journal names, in order. */
+async function sessions(): Promise<readonly string[]> {
+  const kept = (await host.journal(await theRun())).flatMap(({ event }) =>
+    event.type === 'step-kept' ? [event.value] : [],
+  )
+  return [...new Set(kept.map((value) => (value as { ref: { id: string } }).ref.id))]
+}
+
+function say(what: unknown): void {
+  console.log(JSON.stringify(what))
+}
+
+function scripted(): AgentAdapter {
+  return scriptedAgent({
+    folder: join(dir, 'sessions'),
+    script: (turn) =>
+      (stepsIn(turn.prompt) ?? []).map((step) =>
+        step.call !== undefined && 'sh' in step.call ? { shell: step.call.sh } : { say: step.say ?? '' },
+      ),
+  })
+}

@@ -1,0 +1,6 @@
+import { killed } from './killed.ts'
+
+killed('scripted', { compaction: 'it takes no time' })
+killed('codex')
+killed('copilot')
+killed('claude')

@@ -1,0 +1,193 @@
+/** What must hold when the host of an agent is killed: nothing of the agent is left, and another host goes on in its session. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createGateway, scripted, type Gateway } from 'nerve/gateway'
+import { promptedScript, scriptPrompt, stepsIn } from 'nerve/testing'
+import { agentNamed, missing, ROOT, type AgentName } from './under-test.ts'
+
+export interface Job {
+  readonly name: AgentName | 'scripted'
+  readonly dir: string
+  readonly home: string
+  readonly cwd: string
+  readonly gateway: { readonly url: string; readonly token: string }
+  readonly prompt: string
+  readonly permission: 'allow' | 'ask'
+  readonly compacts: boolean
+  /** The second host, that goes on with the run of the first. */
+  readonly again: boolean
+}
+
+type Said = {
+  readonly asked?: number
+  readonly session?: string
+  readonly sessions?: readonly string[]
+  readonly compacting?: true
+  readonly result?: { readonly text: string }
+}
+
+const WORKER = join(ROOT, 'test', 'agents', 'killed-worker.ts')
+/** Ends when the test says so: before that, the host is killed in it. */
+const TOOL = 'touch began; while [ ! -e go ]; do sleep 0.1; done; touch ended'
+
+export function killed(name: AgentName | 'scripted', skip: { readonly compaction?: string } = {}): void {
+  const vendor = name === 'scripted' ? undefined : agentNamed(name)
+  const lacks = vendor === undefined ? undefined : missing(vendor)
+  if (lacks !== undefined) console.warn(`SKIPPED: the agent ${name} is ${lacks}`)
+  const resumes = vendor?.adapter.capabilities.resume ?? true
+
+  describe(`the host of ${name} is killed`, { timeout: 240_000, skip: lacks !== undefined }, () => {
+    let gateway: Gateway
+    let home = ''
+    const compaction = Promise.withResolvers<void>()
+    /** After the answer to its prompt: what the model is asked then is for a summary. */
+    let hangs = false
+
+    beforeAll(async () => {
+      mkdirSync(join(ROOT, 'coverage'), { recursive: true })
+      home = mkdtempSync(join(ROOT, 'coverage', 'killed-'))
+      gateway = await createGateway({
+        backend: scripted((request, view) => {
+          const wish = stepsIn(view.user) !== undefined && !view.user.includes('summary')
+          if (!hangs || wish) return promptedScript(request, view)
+          compaction.resolve()
+          return { wait: 60_000, say: 'too late' }
+        }),
+      })
+    })
+    afterAll(async () => {
+      await gateway.close()
+      rmSync(home, { recursive: true, force: true })
+    })
+
+    function job(given: Pick<Job, 'permission' | 'prompt'> & { readonly compacts?: boolean }): Job {
+      const dir = mkdtempSync(join(home, 'host-'))
+      const cwd = mkdtempSync(join(home, 'work-'))
+      const { token } = gateway.token()
+      return { name, dir, home, cwd, gateway: { url: gateway.url, token }, compacts: false, again: false, ...given }
+    }
+
+    /** Kills the host, waits until nothing of the agent is left, and lets another host go on. */
+    async function goesOn(first: Worker, given: Job): Promise<string> {
+      const { session, sessions = session === undefined ? [] : [session] } = first.last
+      expect(sessions).toHaveLength(1)
+      first.child.kill('SIGKILL')
+      await once(first.child, 'exit')
+      await untilNone(given.cwd)
+      writeFileSync(join(given.cwd, 'go'), '')
+      const second = new Worker({ ...given, again: true })
+      await once(second.child, 'close')
+      const named = second.last.sessions ?? []
+      if (resumes) expect(named).toEqual(sessions)
+      else expect(named).toHaveLength(2)
+      await untilNone(given.cwd)
+      return second.last.result?.text ?? second.errors
+    }
+
+    it('while a tool runs', async () => {
+      const given = job({ permission: 'allow', prompt: scriptPrompt({ call: { sh: TOOL } }, { say: 'all done' }) })
+      const first = new Worker(given)
+      await first.until(({ session }) => session !== undefined && existsSync(join(given.cwd, 'began')))
+      expect(await goesOn(first, given)).toContain('all done')
+      expect(existsSync(join(given.cwd, 'ended'))).toBe(true)
+    })
+
+    it('while a permission is asked for', async () => {
+      const prompt = scriptPrompt({ call: { sh: 'printf x >> once.txt' } }, { say: 'all done' })
+      const given = job({ permission: 'ask', prompt })
+      const first = new Worker(given)
+      await first.until(({ asked }) => asked === 1)
+      expect(existsSync(join(given.cwd, 'once.txt'))).toBe(false)
+      expect(await goesOn(first, given)).toContain('all done')
+      expect(readFileSync(join(given.cwd, 'once.txt'), 'utf8')).toBe('x')
+    })
+
+    const { compaction: reason } = skip
+    const title = 'while it shortens what it remembers'
+    it(reason === undefined ? title : `${title} (skipped: ${reason})`, { skip: reason !== undefined }, async () => {
+      const given = job({ permission: 'allow', prompt: scriptPrompt({ say: 'all done' }), compacts: true })
+      hangs = true
+      const first = new Worker(given)
+      await first.until(({ compacting, session }) => compacting === true && session !== undefined)
+      await compaction.promise
+      hangs = false
+      expect(await goesOn(first, given)).toContain('all done')
+    })
+  })
+}
+
+class Worker {
+  readonly child: ChildProcess
+  last: Said = {}
+  #errors = ''
+  #news = Promise.withResolvers<void>()
+
+  constructor(job: Job) {
+    this.child = spawn(process.execPath, ['--conditions=nerve-source', WORKER, JSON.stringify(job)], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    onTestFinished(() => void this.child.kill('SIGKILL'))
+    this.child.stderr?.on('data', (piece: Buffer) => {
+      this.#errors += piece.toString()
+    })
+    if (this.child.stdout !== null)
+      createInterface({ input: this.child.stdout }).on('line', (line) => {
+        this.last = { ...this.last, ...(JSON.parse(line) as Said) }
+        this.#tell()
+      })
+    this.child.on('close', () => this.#tell())
+  }
+
+  get errors(): string {
+    return this.#errors
+  }
+
+  async until(condition: (said: Said) => boolean): Promise<void> {
+    while (!condition(this.last)) {
+      if (this.child.exitCode !== null) throw new Error(`The host has ended: ${this.#errors}`)
+      await this.#news.promise
+    }
+  }
+
+  #tell(): void {
+    this.#news.resolve()
+    this.#news = Promise.withResolvers()
+  }
+}
+
+/** Until no process works in the folder: all of an agent and of its tools do. */
+async function untilNone(cwd: string): Promise<void> {
+  for (let left = 100; ; left -= 1) {
+    const found = processesIn(cwd)
+    if (found.length === 0) return
+    if (left === 0) throw new Error(`Still running: ${found.join(', ')}`)
+    await delay(100)
+  }
+}
+
+function processesIn(cwd: string): readonly string[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    try {
+      const works = /^\d+$/.test(pid) && readlinkSync(`/proc/${pid}/cwd`) === cwd
+      return works ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`] : []
+    } catch {
+      // It has ended meanwhile.
+      return []
+    }
+  })
+}

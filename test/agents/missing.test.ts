@@ -1,0 +1,47 @@
+/** Agents that are not there: said with the command that installs them, and nothing is started. */
+import { describe, expect, it } from 'vitest'
+import {
+  acpAgent,
+  claudeAgent,
+  codexAgent,
+  copilotAgent,
+  geminiAgent,
+  opencodeAgent,
+  type AgentAdapter,
+} from 'nerve/agents'
+
+const gone = '/nowhere/at/all'
+
+const MISSING: readonly [AgentAdapter, string][] = [
+  [claudeAgent({ sdk: `${gone}/sdk.mjs` }), 'npm install @anthropic-ai/claude-agent-sdk'],
+  [codexAgent({ command: gone }), 'npm install -g @openai/codex'],
+  [copilotAgent({ sdk: `${gone}/index.js` }), 'npm install @github/copilot-sdk'],
+  [opencodeAgent({ command: gone }), 'npm install -g opencode-ai'],
+  [geminiAgent({ command: gone }), 'npm install -g @google/gemini-cli'],
+  [acpAgent({ name: 'mine', command: 'no-such-agent-on-the-path', install: 'make mine' }), 'make mine'],
+]
+
+describe.each(MISSING)('$name, where it is not', (adapter, install) => {
+  it('is not found, and says how to install it', async () => {
+    expect(await adapter.probe()).toMatchObject({ found: false, install, problem: expect.stringMatching(/not found/) })
+  })
+
+  it('is not opened', async () => {
+    let started = 0
+    const opening = async () =>
+      adapter.open({
+        cwd: '/',
+        env: {},
+        permission: async () => ({ allow: false }),
+        started: () => {
+          started += 1
+        },
+      })
+    await expect(opening).rejects.toMatchObject({
+      code: 'package-missing',
+      message: expect.stringContaining(install) as string,
+      data: { install },
+    })
+    expect(started).toBe(0)
+  })
+})
