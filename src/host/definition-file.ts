@@ -36,6 +36,8 @@ const DOORS: Readonly<Record<string, string>> = Object.fromEntries(
     'sessions',
     'gateway',
     'config',
+    'server',
+    'client',
   ].map((file) => [
     ['nerve', ...file.split('/').filter((part) => part !== 'index')].join('/'),
     new URL(`../${file}.${TYPESCRIPT ? 'ts' : 'js'}`, import.meta.url).href,

@@ -11,6 +11,13 @@ import { isSpecFile } from './spec-file.ts'
 import { SPEC_KINDS } from './spec-kinds.ts'
 
 export async function loadFolder(folder: string): Promise<readonly AnyRunnable[]> {
+  const found: AnyRunnable[] = []
+  for (const path of await definitionFiles(folder)) found.push(...(await loadRunnables(path, { fresh: true })))
+  return found
+}
+
+/** The files that may hold definitions, in the order of their names. */
+export async function definitionFiles(folder: string): Promise<readonly string[]> {
   let files: readonly string[]
   try {
     files = await readdir(folder)
@@ -18,11 +25,8 @@ export async function loadFolder(folder: string): Promise<readonly AnyRunnable[]
     throw new NerveError('bad-file', `The folder ${folder} cannot be read: ${(cause as Error).message}`, { cause })
   }
   const wanted = files.filter((file) => KINDS.includes(extname(file)) && !/^\.|\.test\.|\.d\.[mc]?ts$/u.test(file))
-  const found: AnyRunnable[] = []
-  for (const file of wanted.toSorted()) {
-    const path = join(folder, file)
-    if (SPEC_KINDS.includes(extname(file)) && !isSpecFile(path)) continue
-    found.push(...(await loadRunnables(path, { fresh: true })))
-  }
-  return found
+  return wanted
+    .toSorted()
+    .map((file) => join(folder, file))
+    .filter((path) => !SPEC_KINDS.includes(extname(path)) || isSpecFile(path))
 }

@@ -21,7 +21,7 @@ import type { Actor, Durability, Entry, ResumePlan, RunStatus } from '../journal
 import type { JournalStore } from '../journal/port.ts'
 import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
 import { MemoryStore } from '../stores/memory-store.ts'
-import { fromSource, knowSource } from './definition-source.ts'
+import { fromSource, isBuiltIn, knowSource } from './definition-source.ts'
 import { createRegistry, type Registry } from './registry.ts'
 import { Recalled } from './recalled.ts'
 import type { SessionPlan } from './sessions/session.ts'
@@ -321,7 +321,8 @@ class LocalHost implements Host {
   async definition(name: string, source: string | undefined): Promise<AnyDefinition | undefined> {
     const known = this.registry
     await this.#recalled.look(this)
-    const there = known.names.get(name)
+    // What Nerve brings along is never something else of the same name.
+    const there = isBuiltIn(source) ? undefined : known.names.get(name)
     const found = isDefinition(there) ? there : source === undefined ? undefined : await fromSource(known, source, name)
     if (found === undefined) return this.#recalled.sending(name)
     this.#recalled.check(found, known.names)

@@ -22,18 +22,21 @@ import { agentDefinition, isAgentCancelled, type AgentGiven, type AgentTask } fr
 import type { OnBlocked } from './blocked.ts'
 import { checkAgents, type AgentOrder } from './check-agents.ts'
 import { AGENTS_STARTED, AGENTS_STOPPED } from './inbox.ts'
+import type { CodingAgent } from './told.ts'
 
 type Upstream = Readonly<Record<string, unknown>>
 
 export interface AgentOptions<Input, Target, Output> {
-  /** What the agent is: a node, a definition, or the name of one. */
-  readonly bundle: Runnable<AgentTask<Target>, Output> | string
+  /** What the agent is: a node, a definition, or the name of one. Coding agents are nodes. */
+  readonly bundle: Runnable<AgentTask<Target>, Output> | CodingAgent<Output> | string
   /** What it works on, handed to it as `task.target`. Give this or targetFn. */
   readonly target?: NoInfer<Target>
   /** The target, made of the results of the agents that it comes after. */
   readonly targetFn?: (upstream: Upstream, facts: StepFacts<Input>) => NoInfer<Target>
   /** What runs it, when the bundle is only a name for what it does. */
-  readonly node?: Runnable<AgentTask<Target>, Output> | string
+  readonly node?: Runnable<AgentTask<Target>, Output> | CodingAgent<Output> | string
+  /** For coding agents: what it is told of its task (default: the target, and what the agents before it have done). */
+  readonly prompt?: (task: AgentTask<NoInfer<Target>>) => string
   /** How its turns are run: attempts, backoff, timeout, onError, effect. */
   readonly policy?: Policy<NoInfer<Output>>
 }
@@ -265,8 +268,9 @@ class AgentGraphBuilder {
   }
 
   #definition(name: string, runs: AnyRunnable | string, options: Given): Definition<AgentGiven> {
-    const { policy } = options
-    return agentDefinition({ name, bundle: bundleName(options), runs, policy, onBlocked: () => this.#onBlocked })
+    const { policy, prompt } = options
+    const onBlocked = (): OnBlocked => this.#onBlocked
+    return agentDefinition({ name, bundle: bundleName(options), runs, policy, prompt, onBlocked })
   }
 
   #insist(): void {
@@ -281,7 +285,7 @@ class AgentGraphBuilder {
 type Given = AgentOptions<unknown, unknown, unknown>
 
 function runsOf({ bundle, node }: Given): AnyRunnable | string {
-  return node ?? bundle
+  return (node ?? bundle) as AnyRunnable | string
 }
 
 function givenOf({ target, targetFn }: Given): (upstream: Upstream, facts: StepFacts) => AgentGiven {

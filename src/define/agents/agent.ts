@@ -14,7 +14,17 @@ import type { AnyDefinition, AnyRunnable, Context, Definition, Policy } from '..
 import { executeNode, isNode, pathHere, runnableOf, stopWatch } from '../../engine/run-node.ts'
 import { decide } from '../control/control.ts'
 import { outlineOf } from '../outline.ts'
-import { blocked, blockedTurn, decisionOf, orBlocked, type Blocked, type Decided, type OnBlocked } from './blocked.ts'
+import {
+  blocked,
+  blockedTurn,
+  decisionOf,
+  orBlocked,
+  type Blocked,
+  type BlockedOptions,
+  type Decided,
+  type OnBlocked,
+} from './blocked.ts'
+import { isCodingAgent, saidOf, stuckIn, taskText, toldInput } from './told.ts'
 import { cancelSignal, messageSignal, withInbox, type AgentEventName, type AgentTold } from './inbox.ts'
 
 /** What an agent's node or definition gets. */
@@ -40,6 +50,8 @@ export interface AgentParts {
   readonly bundle: string
   readonly runs: AnyRunnable | string
   readonly policy: Policy | undefined
+  /** What a coding agent is told of its task. */
+  readonly prompt: ((task: AgentTask) => string) | undefined
   /** Asked when it is needed: it may be said after the agent. */
   readonly onBlocked: () => OnBlocked
 }
@@ -104,6 +116,8 @@ interface Progress {
   readonly turn: number
   readonly previous?: unknown
   readonly answer?: { readonly value: unknown }
+  /** Of a coding agent: where its next turn goes on, also in another process. */
+  readonly session?: unknown
 }
 
 type Turned = { readonly end: unknown } | Omit<Progress, 'turn'>
@@ -133,19 +147,28 @@ async function takeTurn(working: Working, runs: AnyRunnable, so: Progress): Prom
     ...(so.previous === undefined ? {} : { previous: so.previous }),
     ...(so.answer === undefined ? {} : { answer: so.answer.value }),
   }
-  const output = await work(working, runs, task)
+  const output = await work(working, runs, { task, session: so.session })
   const stuck = blockedTurn(output)
-  if (stuck === undefined) return isNode(runs) ? { previous: output } : { end: output }
-  const decided = await unblock(working, { agent, bundle: parts.bundle, turn: so.turn, ...stuck })
+  if (stuck === undefined)
+    return isNode(runs) ? { previous: output, session: saidOf(output).session ?? so.session } : { end: output }
+  const { session = so.session, ...told } = stuck
+  const decided = await unblock(working, { agent, bundle: parts.bundle, turn: so.turn, ...told })
   if ('skip' in decided) return { end: decided.skip }
-  if ('answer' in decided) return { previous: so.previous, answer: { value: decided.answer } }
+  if ('answer' in decided) return { previous: so.previous, answer: { value: decided.answer }, session }
   throw blocked(`${stuck.reason} It was decided that it fails: ${decided.fail}`)
 }
 
-function work({ ctx, agent, parts }: Working, runs: AnyRunnable, task: AgentTask): Promise<unknown> {
-  const { policy } = parts
+interface Given {
+  readonly task: AgentTask
+  readonly session: unknown
+}
+
+function work({ ctx, agent, parts }: Working, runs: AnyRunnable, { task, session }: Given): Promise<unknown> {
+  const { policy, prompt } = parts
+  const speaks = isCodingAgent(runs)
+  const given = speaks ? toldInput(runs, prompt?.(task) ?? taskText(task, task.turn), session) : task
   if (isNode(runs))
-    return ctx.step('work', (call) => orBlocked(() => executeNode(runs, task, call)), {
+    return ctx.step('work', (call) => orBlocked(async () => heard(await executeNode(runs, given, call), speaks)), {
       ...runs.policy,
       ...policy,
       input: task,
@@ -154,6 +177,13 @@ function work({ ctx, agent, parts }: Working, runs: AnyRunnable, task: AgentTask
   const run: AnyDefinition['run'] = (inner, input) => orBlocked(() => runs.run(inner, input))
   const definition = Object.create(runs, { run: { value: run } }) as AnyDefinition
   return withInbox(ctx, agent).run(definition, task, { ...policy, label: 'work' })
+}
+
+/** A coding agent cannot throw: it says that it is blocked. */
+function heard(result: unknown, speaks: boolean): unknown {
+  const { text, session } = speaks ? saidOf(result) : { text: '', session: undefined }
+  const reason = stuckIn(text)
+  return reason === undefined ? result : blocked(reason, { session } as BlockedOptions)
 }
 
 async function unblock({ ctx, agent, parts }: Working, told: Blocked): Promise<Decided> {

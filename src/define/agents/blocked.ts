@@ -52,7 +52,11 @@ export function blocked(reason: string, options: BlockedOptions = {}): NerveErro
 const TAG = 'nerve:blocked'
 
 export interface BlockedTurn {
-  readonly [TAG]: { readonly reason: string } & BlockedOptions
+  readonly [TAG]: {
+    readonly reason: string
+    /** Of a coding agent: where the answer is given. */
+    readonly session?: unknown
+  } & BlockedOptions
 }
 
 /** What a turn gave: the agent's own result, or that it is blocked, as data. */

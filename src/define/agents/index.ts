@@ -2,6 +2,7 @@
 export { agentGraph } from './agent-graph.ts'
 export type { AgentGraph, AgentGraphOptions, AgentOptions, AgentsAfter } from './agent-graph.ts'
 export type { AgentTask } from './agent.ts'
+export type { CodingAgent, Said, TextAgent, TextNode } from './told.ts'
 export { blocked } from './blocked.ts'
 export type { Blocked, BlockedDecision, BlockedOptions, OnBlocked } from './blocked.ts'
 export { cancelAgent, inbox, sendToAgent } from './inbox.ts'

@@ -11,7 +11,7 @@ export function taskAgent(folder: string): AgentAdapter {
 
 function stepsFor(prompt: string): readonly ScriptedStep[] {
   const [heading = ''] = /^# .*$/mu.exec(prompt) ?? []
-  if (heading === '# Research') return [{ shell: 'ls' }, { say: 'I have looked at the folder.' }]
+  if (heading === '# Research') return [{ say: 'A scripted agent looks at nothing but the task.' }]
   if (heading === '# Spec') return [{ say: `It is done when the tests pass: ${taskIn(prompt)}` }]
   if (heading === '# Features') return [{ say: JSON.stringify([{ id: 'task', text: taskIn(prompt) }]) }]
   if (!heading.startsWith('# Implement')) return [{ say: 'The commands of the task did not make the tests pass.' }]

@@ -31,7 +31,7 @@ export interface TurnHooks {
 }
 
 const GRACE_MS = 1_000
-const NOBODY: TurnHooks = {
+export const NOBODY: TurnHooks = {
   permission: async () => ({ allow: false, reason: 'Nobody waits for it.' }),
   native: () => undefined,
   reserve: () => undefined,

@@ -6,7 +6,7 @@ import { NerveError } from '../../base/nerve-error.ts'
 import type { Node, NodeInfo, StepCall } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
 import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage, PermissionRequest, SessionRef } from './adapter.ts'
-import { AgentLife } from './agent-life.ts'
+import { AgentLife, NOBODY } from './agent-life.ts'
 import { planAgent, type AgentNodeOptions, type AgentPlan } from './agent-options.ts'
 import { decisionOf } from './permission.ts'
 import { driveTurn, permit, questionOf, turnError } from './turn.ts'
@@ -131,6 +131,15 @@ class Turns {
   }
 
   async execute(input: AgentInput, call: StepCall): Promise<AgentResult> {
+    try {
+      return await this.#turn(input, call)
+    } finally {
+      // What the agent still wants after its turn is nobody's.
+      this.#life.hooks = NOBODY
+    }
+  }
+
+  async #turn(input: AgentInput, call: StepCall): Promise<AgentResult> {
     const { prompt, session: wanted } = toldOf(this.#id, input)
     const before = call.kept as Kept | undefined
     if (before !== undefined) await this.#life.endOthers(before.mark)

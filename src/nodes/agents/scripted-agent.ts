@@ -105,7 +105,9 @@ class ScriptedSession implements AgentSession {
 
   async interrupt(): Promise<void> {
     this.#interrupted = true
-    this.#child?.kill('SIGKILL')
+    const group = this.#child?.exitCode === null ? this.#child.pid : undefined
+    // The command may have started others.
+    if (group !== undefined) process.kill(-group, 'SIGKILL')
   }
 
   async compact(): Promise<void> {
@@ -202,7 +204,12 @@ class ScriptedSession implements AgentSession {
 
   #shell(command: string): Promise<{ ok: boolean; output: string }> {
     const { env } = this.#options
-    const child = spawn('/bin/sh', ['-c', command], { cwd: this.ref.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn('/bin/sh', ['-c', command], {
+      cwd: this.ref.cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
     this.#child = child
     if (child.pid !== undefined) this.#options.started(child.pid)
     let output = ''

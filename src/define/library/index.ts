@@ -1,0 +1,11 @@
+/** Workflows that are ready to use, with any agents. */
+export { debate } from './debate.ts'
+export type { DebateOptions, DebateResult } from './debate.ts'
+export { devCoach } from './dev-coach.ts'
+export type { DevCoachOptions, DevCoachResult } from './dev-coach.ts'
+export { devCoachReview } from './dev-coach-review.ts'
+export type { DevCoachReviewOptions, DevCoachReviewResult } from './dev-coach-review.ts'
+export type { Feature } from './features.ts'
+export { ralph } from './ralph.ts'
+export type { RalphInput, RalphOptions, RalphResult } from './ralph.ts'
+export type { TestResult } from './ralph-prompts.ts'
