@@ -176,6 +176,7 @@ async function item<Output>(execution: Execution, scope: Place, path: string, ru
     return recorded.output as Output
   }
   while (!execution.replaying && execution.tree.hold !== undefined) await execution.tree.hold
+  if (execution.closed !== undefined) throw execution.closed
   if (scope.scope.stopped !== undefined) throw scope.scope.stopped
   const started = execution.clock.now()
   const output = await startBranch(scope, run)

@@ -6,6 +6,7 @@
 import { NerveError, errorData, errorFrom, isNerveError, type ErrorData } from '../base/nerve-error.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Actor, Budget, QuestionAsked } from '../journal/events.ts'
+import { isOfStep } from '../journal/outcomes.ts'
 import type { AnyDefinition } from './definition.ts'
 import type { Engine } from './engine.ts'
 import { runEnded } from './troubles.ts'
@@ -79,7 +80,7 @@ async function performHere(engine: Engine, target: Target, wanted: RunCommand): 
   const { root, run } = target
   // Nothing is waited for that is there: between an answer and what it sets going, every turn of a promise counts.
   const tree = engine.keep(root) ?? (await engine.take(root))
-  const execution = tree.executions.get(run) ?? (await openRun(engine, run, root))
+  const execution = tree.executions.get(run) ?? (await tree.busy(openRun(engine, run, root)))
   if (execution === undefined) throw new NerveError('run-ended', `Run ${run} is not open any more.`)
   if (execution.replayEnd !== undefined) {
     await Promise.race([execution.replayEnd, engine.watchers.end(root).catch(throwOn)])
@@ -282,9 +283,12 @@ async function notOpen(engine: Engine, run: string, id: string): Promise<NerveEr
       )
     }
   }
-  return asked === undefined
-    ? new NerveError('not-found', `There is no question ${id}. List the open ones with: nerve inbox`)
-    : new NerveError('run-ended', `Question ${id} ('${asked.prompt}') is closed. Nothing was changed.`)
+  if (asked === undefined)
+    return new NerveError('not-found', `There is no question ${id}. List the open ones with: nerve inbox`)
+  const why = isOfStep(asked.path)
+    ? `: the call that asked it is over, or died with its process. A step that goes on asks again, while something drives it: nerve resume ${run}`
+    : ''
+  return new NerveError('run-ended', `Question ${id} ('${asked.prompt}') is closed${why}. Nothing was changed.`)
 }
 
 /** Posts a command to the process that owns the run, and waits for its reply; undefined when the run left that process. */

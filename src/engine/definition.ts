@@ -164,6 +164,8 @@ export interface StepAskOptions<Choice extends string = string, Answer = Choice>
 }
 
 export interface ParkOptions extends Omit<StepAskOptions, 'signal' | 'schema' | 'onDeadline'> {
+  /** Kept as by `keep`, in the same commit: whoever gets the answer knows what it is about. */
+  readonly keep?: unknown
   /** Objects are taken as answers too; the function looks at them. */
   readonly free?: boolean
   readonly onDeadline?: Exclude<OnDeadline, 'fail'>

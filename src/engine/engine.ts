@@ -143,7 +143,7 @@ export class Engine implements TreeEvents, ChildStarter {
 
   async load(parent: Execution, place: Place, run: string, definition: AnyDefinition): Promise<Execution> {
     const { tree } = parent
-    const { state, entries } = await this.stored(run)
+    const { state, entries } = await tree.busy(this.stored(run))
     const { durability } = state
     const given = { definition, state, parent, place, durability, fresh: false }
     // What has ended is not replayed: its end is all that its parent wants.

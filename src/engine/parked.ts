@@ -16,10 +16,11 @@ export class Parked extends Error {
 
   constructor(prompt: string, options: ParkOptions = {}) {
     checkAsk(prompt, options)
-    const { deadline, onDeadline, detail } = options
+    const { deadline, onDeadline, detail, keep } = options
     // Here, where it is an error of the function: the call ends and its question is put in one commit, or neither.
     if (deadline !== undefined) milliseconds(deadline, 'deadline')
     checkValue(detail, `the detail of '${prompt}'`)
+    checkValue(keep, `what is kept with '${prompt}'`)
     // What the step would fail with is not known before it is called again.
     if (deadline !== undefined && (onDeadline === undefined || (onDeadline as unknown) === 'fail'))
       throw new NerveError(

@@ -44,6 +44,7 @@ export class Tree {
   readonly #events: TreeEvents
   #hold: Hold | undefined
   #looking = false
+  #busy = 0
   #reasons = new Set<'paused' | 'exhausted'>()
   readonly #blamed = new WeakMap<Error, string>()
   #disarm: (() => void) | undefined
@@ -79,6 +80,18 @@ export class Tree {
     } else if (this.#reasons.size === 0) {
       this.#hold?.release()
       this.#hold = undefined
+    }
+  }
+
+  /** The tree is not at rest while this is on its way: a child of it is being read, or waited for. */
+  async busy<Value>(work: Promise<Value>): Promise<Value> {
+    this.#busy += 1
+    try {
+      return await work
+    } finally {
+      this.#busy -= 1
+      // Nothing else may come to make anybody look.
+      for (const execution of this.executions.values()) execution.committer.arm(execution)
     }
   }
 
@@ -135,7 +148,7 @@ export class Tree {
   }
 
   #isQuiet(): boolean {
-    if (this.idle || this.lost !== undefined) return false
+    if (this.idle || this.lost !== undefined || this.#busy > 0) return false
     for (const execution of this.executions.values()) {
       if (execution.closed !== undefined || execution.calls.size > 0 || execution.pending) return false
       if (execution.replaying || isRetrying(execution)) return false
@@ -278,7 +291,8 @@ export class Tree {
     this.#disarm?.()
     this.#disarm = undefined
     for (const execution of this.executions.values()) execution.close(error)
-    this.#hold?.release()
+    // Whoever waits for it looks again, finds none, and then that the run is closed.
+    this.#letGo()
   }
 
   #letGo(): void {

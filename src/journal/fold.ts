@@ -7,7 +7,7 @@
  *  3. After the end of a run, no event changes its status.
  */
 import { describe, NerveError } from '../base/nerve-error.ts'
-import type { Entry, JournalEvent, RunCreated, RunStatus, Usage } from './events.ts'
+import type { Entry, JournalEvent, QuestionAnswered, RunCreated, RunStatus, Usage } from './events.ts'
 import { isEnded } from './events.ts'
 import { isOfStep, stepOf } from './outcomes.ts'
 import { emptyState, type InFlight, type RunState, type Wait } from './run-state.ts'
@@ -71,8 +71,9 @@ export function fold(state: RunState, seq: number, time: number, event: JournalE
     case 'emitted':
     case 'checkpoint-recorded':
     case 'interrupt-requested':
-    case 'plan-accepted':
       return
+    case 'plan-accepted':
+      return startAnew(state, event.forget)
     case 'run-completed':
     case 'run-failed':
     case 'run-cancelled':
@@ -216,8 +217,7 @@ function foldWait(state: RunState, seq: number, time: number, event: WaitEvent):
       state.signals = state.signals.filter((signal) => !event.signals.includes(signal.seq))
       return
     case 'question-answered':
-      if (isOfStep(event.path)) state.answered.set(stepOf(event.path), event.value)
-      return endWait(state, event.path)
+      return foldAnswer(state, event)
     case 'timer-fired':
     case 'wait-expired':
     case 'wait-withdrawn':
@@ -235,6 +235,13 @@ function foldWait(state: RunState, seq: number, time: number, event: WaitEvent):
     default:
       throw unknownEvent(state.run, seq, event)
   }
+}
+
+/** What a function asked while it ran was answered to that call alone; a parked step has no other way to hear. */
+function foldAnswer(state: RunState, { path, value }: QuestionAnswered): void {
+  const step = stepOf(path)
+  if (isOfStep(path) && !state.inFlight.has(step)) state.answered.set(step, value)
+  endWait(state, path)
 }
 
 function unknownEvent(run: string, seq: number, event: never): NerveError {
@@ -265,6 +272,14 @@ function endAttempt(state: RunState, path: string, event: { readonly usage?: Usa
   }
   state.usage.steps += 1
   if (event.usage !== undefined || event.active !== undefined) spend(state, event.usage, event.active)
+}
+
+/** What is recorded at these paths no longer counts, and neither does what it left open. */
+function startAnew(state: RunState, paths: readonly string[]): void {
+  for (const path of paths) {
+    forget(state, path)
+    endWait(state, path)
+  }
 }
 
 /** The step has its outcome: nobody goes on with it. */

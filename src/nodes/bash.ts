@@ -6,7 +6,7 @@ import { NerveError } from '../base/nerve-error.ts'
 import type { Node } from '../engine/definition.ts'
 import type { Effect } from '../journal/events.ts'
 import { checkEnvironment, commandEnvironment } from './bash-environment.ts'
-import { checkKnown, forkable, wholeNumber, type Execution } from './forkable.ts'
+import { checkKnown, checkTexts, forkable, wholeNumber, type Execution } from './forkable.ts'
 import { runProcess, type Ended } from './process.ts'
 import { checkSandbox, sandboxed, type Sandbox } from './sandbox.ts'
 
@@ -120,6 +120,7 @@ export function quote(text: string): string {
 
 function check<Input>(what: string, options: BashOptions<Input>): void {
   checkKnown(what, options, OPTIONS)
+  checkTexts(what, options, ['description', 'cwd', 'shell', 'spillDir'])
   const { command, stdin, timeout, grace, maxOutput, maxSpill, okCodes, background, sandbox } = options
   const wrong = (text: string): never => {
     throw new NerveError('bad-option', `${what}: ${text}`)

@@ -76,3 +76,16 @@ export function wholeNumber(what: string, given: number | undefined, otherwise: 
   if (Number.isSafeInteger(given) && given >= 0) return given
   throw new NerveError('bad-option', `${what} is ${String(given)}; give a whole number from 0.`)
 }
+
+/** Refuses options that are there and are not text: those that come from a file have no types. */
+export function checkTexts<Options extends object>(
+  what: string,
+  options: Options,
+  names: readonly (keyof Options & string)[],
+): void {
+  for (const name of names) {
+    const given: unknown = options[name]
+    if (given !== undefined && typeof given !== 'string')
+      throw new NerveError('bad-option', `${what}: ${name} must be text.`, { data: { option: name } })
+  }
+}

@@ -100,12 +100,16 @@ const PARSERS: readonly ParseAs[] = ['auto', 'json', 'text', 'bytes']
 
 function check(what: string, options: HttpOptions): void {
   checkKnown(what, options, OPTIONS)
-  const { method, timeout, maxBytes, okStatus, parse } = options
+  const { method, timeout, maxBytes, okStatus, parse, url, headers } = options
   const wrong = (text: string): never => {
     throw new NerveError('bad-option', `${what}: ${text}`)
   }
   if (method !== undefined && (typeof method !== 'string' || !/^[A-Za-z]+$/.test(method)))
     wrong(`method is ${JSON.stringify(method)}; give GET, POST, PUT, PATCH, DELETE or another.`)
+  if (url !== undefined && typeof url !== 'string' && typeof url !== 'function')
+    wrong('url must be text, or a function that makes it of the input.')
+  if (headers !== undefined && typeof headers !== 'function' && !isFields(headers))
+    wrong('headers must be an object of names and values, or a function that makes one of the input.')
   if (options.body !== undefined && ['GET', 'HEAD'].includes(methodOf(options)))
     wrong(`a ${methodOf(options)} has no body: give another method.`)
   if (timeout !== undefined) milliseconds(timeout, `${what}: timeout`)
@@ -114,6 +118,10 @@ function check(what: string, options: HttpOptions): void {
     wrong(`parse is ${JSON.stringify(parse)}; give ${PARSERS.join(', ')}.`)
   if (okStatus !== undefined && !Array.isArray(okStatus) && typeof okStatus !== 'function')
     wrong('okStatus must be a list of status codes, or a function that judges one.')
+}
+
+function isFields(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 async function execute<Input, Body>(

@@ -300,6 +300,13 @@ const CASES: Readonly<
       strictEqual(end.reason, 'context-full', `${end.reason}: ${end.error ?? ''}`)
     },
   },
+  'tells that it has asked too often': {
+    run: async (bench) => {
+      const session = await bench.open()
+      const { end } = await says(session, { fail: { status: 429, message: 'rate limit reached, slow down' } })
+      strictEqual(end.reason, 'rate-limited', `${end.reason}: ${end.error ?? ''}`)
+    },
+  },
   'refuses a session that is not there': {
     needs: ['resume'],
     run: async (bench) => {

@@ -16,7 +16,12 @@ const adapter = scriptedAgent({
       const { fail, call, say, usage = { input: 10, output: 1 } } = step
       if (typeof fail === 'object') {
         const { message = '' } = fail
-        return [{ fail: message, as: message.includes('too long') ? 'context-full' : 'error' }]
+        const as = message.includes('too long')
+          ? 'context-full'
+          : message.includes('rate limit')
+            ? 'rate-limited'
+            : 'error'
+        return [{ fail: message, as }]
       }
       if (call !== undefined && 'sh' in call) return [{ shell: call.sh }]
       return [

@@ -99,6 +99,23 @@ describe('a parked step', () => {
     expect(await run.result()).toEqual(['yes', 'session 7', 1])
   })
 
+  it('keeps what the answer is about in the same commit as its question', async () => {
+    const stage = await openStage()
+    const keeps = workflow('keeps', (ctx) =>
+      ctx.step('wait', ({ answer: given, kept, park }) => {
+        if (given === undefined) park('First?', { keep: { about: 'first' } })
+        if (given === 'one') park('Second?', { keep: { about: 'second' } })
+        return [given, kept]
+      }),
+    )
+    const run = await stage.host.start(keeps)
+    await answer(stage, 'First?', 'one')
+    await answer(stage, 'Second?', 'two')
+    expect(await run.result()).toEqual(['two', { about: 'second' }])
+    const wrong = workflow('wrong', (ctx) => ctx.step('wait', ({ park }) => park('Now?', { keep: () => 1 })))
+    expect((await rejection((await stage.host.start(wrong)).result())).message).toContain("what is kept with 'Now?'")
+  })
+
   it('ends with its run, and with its branch', async () => {
     const stage = await openStage()
     const run = await stage.host.start(careful([]))

@@ -117,6 +117,17 @@ describe('a session manager', () => {
     )
   })
 
+  it('restores nodes with names that every object has', async () => {
+    const dir = temporary()
+    const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
+    const before = await open(dir)
+    await before.sessions.create({ name: 'odd', nodes: names.map((id) => ({ kind: 'identity', id })) })
+    await before.close()
+    const { sessions } = await open(dir)
+    const odd = await sessions.restore('odd')
+    for (const name of names) expect(await odd.send(name, `to ${name}`)).toBe(`to ${name}`)
+  })
+
   it('wants what only code can make, names all of it at once, and forks it again', async () => {
     const dir = temporary()
     const shell = (id: string): Node<string, string> =>

@@ -229,6 +229,10 @@ it('of a process that died is withdrawn when the run is recovered, and asked aga
   const stage = await openStage({ store, definitions: [careful] })
   await stage.host.recover()
   await until(async () => (await stage.host.inbox())[0]?.id !== lost?.id && (await stage.host.inbox()).length === 1)
+  expect(await rejection(stage.host.answer(lost?.id ?? '', 'yes'))).toMatchObject({
+    code: 'run-ended',
+    message: expect.stringContaining(`nerve resume ${run.id}`) as string,
+  })
   const [again] = await stage.host.inbox()
   await stage.host.answer(again?.id ?? '', 'no')
   expect(await stage.host.handle(run.id).then((handle) => handle.result())).toBe('kept')

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { COMMANDS } from '../../src/surfaces/cli/command-table.ts'
 import { jsonLines, project, type Project } from './nerve.ts'
 import * as files from './workflows.ts'
 
@@ -195,15 +196,15 @@ describe('calls that make no sense', () => {
 })
 
 describe('help and version', () => {
-  test('every command has help with an example', async () => {
+  test('the overview names every command; help COMMAND and COMMAND --help are the same', async () => {
     const { nerve } = open()
     const help = (await nerve(['--help'])).out
     const names = [...help.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name!)
-    expect(names).toHaveLength(23)
-    const pages = await Promise.all(names.slice(0, 4).map((name) => nerve(['help', name])))
-    for (const page of pages) expect(page.out).toMatch(/^usage: nerve[^]*examples:\n {2}/)
-    expect((await nerve(['run', '--help'])).out).toBe(pages[0]!.out)
-    expect(pages[0]!.out).not.toContain('--owned')
+    expect(names).toEqual(expect.arrayContaining(COMMANDS.map(({ name }) => name)))
+    const page = (await nerve(['help', 'run'])).out
+    expect(page).toMatch(/^usage: nerve[^]*examples:\n {2}/)
+    expect((await nerve(['run', '--help'])).out).toBe(page)
+    expect(page).not.toContain('--owned')
   })
 
   test('--version', async () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
 const TERMINAL = fileURLToPath(new URL('terminal.py', import.meta.url))
-const NODE = [process.execPath, '--conditions=nerve-source', MAIN]
+export const COMMAND: readonly string[] = [process.execPath, '--conditions=nerve-source', MAIN]
 /** Types are stripped once and not by every process: two thirds of the time of this suite. */
 const CACHE = { NODE_COMPILE_CACHE: join(tmpdir(), 'nerve-cli-compile-cache') }
 const PATIENCE_MS = 20_000
@@ -75,14 +75,14 @@ export function project(files: Readonly<Record<string, string>> = {}): Project {
       existsSync(join(dir, 'effects.txt'))
         ? readFileSync(join(dir, 'effects.txt'), 'utf8').trim().split('\n').sort()
         : [],
-    start: (args, env) => launch([...NODE, ...args], env),
+    start: (args, env) => launch([...COMMAND, ...args], env),
     nerve(args, { input, env } = {}) {
-      const running = launch([...NODE, ...args], env)
+      const running = launch([...COMMAND, ...args], env)
       running.child.stdin?.end(input ?? '')
       return running.ended
     },
     terminal: (args, script, { size: [columns, rows] = [80, 24], env } = {}) =>
-      launch(['python3', TERMINAL, String(columns), String(rows), JSON.stringify(script), ...NODE, ...args], env),
+      launch(['python3', TERMINAL, String(columns), String(rows), JSON.stringify(script), ...COMMAND, ...args], env),
     until,
     remove() {
       for (const child of children) child.kill('SIGKILL')

@@ -53,6 +53,16 @@ describe.skipIf(!HAS_TMUX)('a terminal in tmux', () => {
     expect(panes()).toBe(0)
   })
 
+  test('is removed also when it cannot start, or when there is no tmux', async () => {
+    const { nerve, dir } = await shell()
+    await nerve(['node', 'create', 'bad', '--kind', 'terminal', '--command', 'no-such-program', '--in', 'tmux'])
+    await nerve(['node', 'create', 'lost', '--kind', 'terminal', '--cwd', 'nowhere', '--in', 'tmux'])
+    for (const name of ['bad', 'lost'])
+      expect(await nerve(['node', 'remove', name])).toMatchObject({ code: 0, err: '' })
+    expect((await nerve(['node', 'remove', 'shell'], { env: { PATH: dir } })).code).toBe(0)
+    expect((await nerve(['node', 'list', '--json'])).out).toBe('[]\n')
+  })
+
   test('can be read and typed into while another process executes it', async () => {
     const { nerve, start, write, dir, until } = await shell()
     const { shown, ended } = start(['node', 'execute', 'shell', `cd ${dir}; ${WAITS}`])

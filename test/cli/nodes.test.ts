@@ -111,6 +111,40 @@ describe('nodes of the command line', () => {
     }
   })
 
+  test('go on when nobody reads what they say', async () => {
+    const { nerve, start, write } = await created(['loud', '--kind', 'bash', '--command', `${WAITS}; echo err >&2`])
+    const { child, shown } = start(['node', 'execute', 'loud'])
+    await shown('begun')
+    child.stderr?.destroy()
+    child.stdout?.destroy()
+    write('go', '')
+    const code = await new Promise((resolve) => child.once('exit', resolve))
+    expect(code).toBe(0)
+    expect(JSON.parse((await nerve(['ps', '--json'])).out)).toMatchObject([{ status: 'completed' }])
+  })
+
+  test('that are not at work yet are not begun after Ctrl-C', async () => {
+    const { nerve, start, until, has, write } = await created([
+      'slow',
+      '--kind',
+      'terminal',
+      '--command',
+      'bash',
+      '--set',
+      'rc=slow.sh',
+    ])
+    write('slow.sh', 'echo > begun; until [ -e go ]; do sleep 0.05; done')
+    const { child, ended } = start(['node', 'execute', 'slow', 'echo done > effects.txt'])
+    await until(() => has('begun'), 'the shell begins')
+    child.kill('SIGINT')
+    await until(async () => (await nerve(['ps', '--json'])).out.includes('"cancelled"'), 'the run is cancelled')
+    write('go', '')
+    const { code, err } = await ended
+    expect(code).toBe(5)
+    expect(err).toContain('was cancelled')
+    expect(has('effects.txt')).toBe(false)
+  })
+
   test('that keep nothing wait for nobody; persistent ones are used by one process at a time', async () => {
     const { nerve, start, write } = await created(
       ['hang', '--kind', 'bash', '--command', WAITS],

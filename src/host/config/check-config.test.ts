@@ -46,6 +46,23 @@ describe('checkConfig', () => {
       problems: ['it has no default export that is an object: export default config({ nodes: […] }).'],
     })
     expect(await check({ nodes: {} })).toEqual({ problems: ['nodes: give a list.'] })
+    expect(await check({ sessions: { work: {}, Work: {} } })).toEqual({
+      problems: [expect.stringContaining('sessions.Work: the name is used twice.')],
+    })
+  })
+
+  it.each([
+    [{ kind: 'bash', cwd: 5 }, 'cwd must be text.'],
+    [{ kind: 'bash', shell: ['zsh'] }, 'shell must be text.'],
+    [{ kind: 'http', url: 5 }, 'url must be text, or a function'],
+    [{ kind: 'http', headers: ['accept'] }, 'headers must be an object of names and values'],
+    [{ kind: 'terminal', command: ['bash', '-l'] }, 'command must be text.'],
+    [{ kind: 'terminal', args: '-l' }, 'args must be a list of texts.'],
+    [{ kind: 'terminal', env: { A: 5 } }, 'env.A must be text'],
+    [{ kind: 'terminal', inherit: 'PATH' }, 'inherit must be a list of names.'],
+    [{ kind: 'terminal', readyPattern: '> $' }, 'readyPattern must be a regular expression'],
+  ])('says what is wrong with %j', async (node, problem) => {
+    expect(await check({ nodes: [{ id: 'a', ...node }] })).toEqual({ problems: [expect.stringContaining(problem)] })
   })
 
   it('makes sessions of it: what none names is in the default one', async () => {

@@ -122,6 +122,8 @@ class ConfigCheck {
       const at = `sessions.${name}`
       if (!isName(name))
         this.problems.push(`${at}: this is not a name for a session. Use letters, digits, '-' and '_'.`)
+      if (sessions.some((one) => sameName(one.name, name)))
+        this.problems.push(`${at}: the name is used twice. Names are unique, and differ in more than case.`)
       if (!this.#object(at, session)) continue
       this.#known(at, session, ['tags', 'nodes'])
       const { tags = [], nodes: list = [] } = session

@@ -28,6 +28,12 @@ describe('trust', () => {
     expect(trustedFiles(env)).toEqual([])
   })
 
+  it('that cannot be written down is said so', () => {
+    const { file, env, dir } = place()
+    writeFileSync(join(dir, 'state'), 'no folder')
+    expect(() => trustFile(file, env)).toThrow(/is trusted could not be written down: .*NERVE_TRUST=1/u)
+  })
+
   it('is for the person alone, and follows links to the file itself', () => {
     const { dir, file, env, folder } = place()
     const link = join(dir, 'link.ts')

@@ -6,6 +6,7 @@
 import { mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { NerveError } from '../../base/nerve-error.ts'
 import { contentHash } from '../../base/value.ts'
 
 const FORMAT = 1
@@ -35,10 +36,20 @@ export function isTrusted(file: string, env: Environment = process.env): boolean
 export function trustFile(file: string, env: Environment = process.env): Trust {
   const real = realpathSync(file)
   const trust: Trust = { format: FORMAT, file: real, hash: hashOf(real) ?? '', time: Date.now() }
-  mkdirSync(trustFolder(env), { recursive: true, mode: 0o700 })
   const record = recordOf(real, env)
-  writeFileSync(`${record}.tmp`, `${JSON.stringify(trust)}\n`, { mode: 0o600 })
-  renameSync(`${record}.tmp`, record)
+  // Two processes may be told at the same time.
+  const draft = `${record}.${process.pid}.tmp`
+  try {
+    mkdirSync(trustFolder(env), { recursive: true, mode: 0o700 })
+    writeFileSync(draft, `${JSON.stringify(trust)}\n`, { mode: 0o600 })
+    renameSync(draft, record)
+  } catch (cause) {
+    throw new NerveError(
+      'bad-file',
+      `That ${real} is trusted could not be written down: ${(cause as Error).message}. For one command: NERVE_TRUST=1.`,
+      { cause },
+    )
+  }
   return trust
 }
 

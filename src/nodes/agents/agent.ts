@@ -206,9 +206,9 @@ class Turns {
   /** The process ends, the question stays, and the answer brings the session back. */
   async #park(call: StepCall, { ref }: AgentSession, deferred: PermissionRequest): Promise<never> {
     await this.#life.close()
-    await call.keep({ ref, mark: '', deferred } satisfies Kept)
     const { prompt, options } = questionOf(this.#id, deferred)
-    return call.park(prompt, { ...options, free: true })
+    // In one commit: an answer is never taken for another request.
+    return call.park(prompt, { ...options, free: true, keep: { ref, mark: '', deferred } satisfies Kept })
   }
 
   /** Asks again for data that fits, a few times. */

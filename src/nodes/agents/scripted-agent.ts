@@ -20,6 +20,7 @@ import {
   type PermissionDecision,
   type SessionRef,
 } from './adapter.ts'
+import { signalGroup } from './end-program.ts'
 
 export type ScriptedStep =
   | { readonly say: string }
@@ -105,9 +106,8 @@ class ScriptedSession implements AgentSession {
 
   async interrupt(): Promise<void> {
     this.#interrupted = true
-    const group = this.#child?.exitCode === null ? this.#child.pid : undefined
     // The command may have started others.
-    if (group !== undefined) process.kill(-group, 'SIGKILL')
+    if (this.#child !== undefined) signalGroup(this.#child, 'SIGKILL')
   }
 
   async compact(): Promise<void> {

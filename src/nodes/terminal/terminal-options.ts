@@ -4,7 +4,8 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { milliseconds, type Duration } from '../../base/duration.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Policy } from '../../engine/definition.ts'
-import { checkKnown, wholeNumber } from '../forkable.ts'
+import { checkEnvironment } from '../bash-environment.ts'
+import { checkKnown, checkTexts, wholeNumber } from '../forkable.ts'
 import { planPane, type PaneOptions, type PanePlan } from '../panes/pane-options.ts'
 import type { PaneKind } from '../panes/pane-port.ts'
 import type { TerminalResult } from './terminal-result.ts'
@@ -108,12 +109,13 @@ const FOREVER = Number.POSITIVE_INFINITY
 export function planTerminal(id: string, options: TerminalOptions): TerminalPlan {
   const what = `terminal '${id}'`
   checkKnown(what, options, KNOWN)
+  checkTexts(what, options, ['description', 'command', 'cwd', 'log', 'rc'])
+  checkEnvironment(what, options)
+  checkShapes(what, options)
   const command = options.command ?? defaultShell()
   const args = options.args ?? []
   const number = (name: 'scrollback' | 'maxOutput' | 'logLimit', otherwise: number): number =>
     Math.max(1, wholeNumber(`${what}: ${name}`, options[name], otherwise))
-  if (options.marks !== undefined && options.marks !== 'auto' && options.marks !== 'off')
-    throw new NerveError('bad-option', `${what}: marks is ${JSON.stringify(options.marks)}; give 'auto' or 'off'.`)
   const pane = options.in === undefined ? undefined : planPane(what, options.in)
   const marks = options.marks ?? 'auto'
   const resumes = survives(pane) && markable({ command, args, marks }) !== undefined
@@ -141,6 +143,15 @@ export function planTerminal(id: string, options: TerminalOptions): TerminalPlan
     handshake: pane === undefined ? needsHandshake() : survives(pane),
     policy: { effect: resumes ? 'resumable' : 'once', ...options.policy },
   }
+}
+
+function checkShapes(what: string, { args, marks, readyPattern }: TerminalOptions): void {
+  if (marks !== undefined && marks !== 'auto' && marks !== 'off')
+    throw new NerveError('bad-option', `${what}: marks is ${JSON.stringify(marks)}; give 'auto' or 'off'.`)
+  if (args !== undefined && !(Array.isArray(args) && args.every((one) => typeof one === 'string')))
+    throw new NerveError('bad-option', `${what}: args must be a list of texts.`)
+  if (readyPattern !== undefined && !(readyPattern instanceof RegExp))
+    throw new NerveError('bad-option', `${what}: readyPattern must be a regular expression, which only code can make.`)
 }
 
 /** True when its program goes on after a crash and is found again, with what it printed. */

@@ -5,6 +5,8 @@ export interface OptionSpec {
   readonly value?: string
   readonly multiple?: boolean
   readonly help: string
+  /** The values that are known beforehand: shells offer them. */
+  readonly values?: readonly string[]
   /** For Nerve itself, not for people. */
   readonly hidden?: boolean
 }
@@ -19,7 +21,19 @@ export interface CommandSpec {
   readonly takes: readonly [least: number, most: number]
   readonly options?: Readonly<Record<string, OptionSpec>>
   readonly examples: readonly (readonly [command: string, meaning: string])[]
+  /** It drives a run: it goes on when nobody reads it any more, and ends with the code of the run. */
+  readonly drives?: boolean
   readonly load: () => Promise<{ readonly run: (invocation: never) => Promise<number> }>
   /** The commands of a group, each with the whole of its name: `node create`. */
   readonly verbs?: readonly CommandSpec[]
+}
+
+export interface CommandTable {
+  readonly commands: readonly CommandSpec[]
+  /** Options of every command. */
+  readonly globals: Readonly<Record<string, OptionSpec>>
+}
+
+export function verbOf(group: CommandSpec, verb: string): CommandSpec | undefined {
+  return group.verbs?.find(({ name }) => name === `${group.name} ${verb}`)
 }

@@ -2,10 +2,13 @@
 import type { CommandSpec, OptionSpec } from './command-spec.ts'
 import { GATEWAY } from './gateway-commands.ts'
 import { NODE } from './node-commands.ts'
+import { GRAPH, SESSION, WEZTERM, WORKFLOW } from './project-commands.ts'
 import { RALPH } from './ralph-command.ts'
+import { BUDGET, DRIVES, RUN } from './run-command.ts'
+import { COMPLETION, INIT, REPL } from './setup-commands.ts'
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  json: { type: 'boolean', help: 'print JSON; errors are {"error":{"code","message"}} on stderr' },
+  json: { type: 'boolean', help: 'print JSON; an error is JSON on stderr' },
   dir: {
     type: 'string',
     value: 'FOLDER',
@@ -14,16 +17,6 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   verbose: { type: 'boolean', help: 'show stack traces (also NERVE_DEBUG=1)' },
   help: { type: 'boolean', help: 'show this help' },
 }
-
-const BUDGET: OptionSpec = {
-  type: 'string',
-  value: 'usd=2,tokens=100k',
-  help: 'limits: usd, tokens, calls, steps, seconds (also 90s, 2m), depth; k and m multiply',
-}
-
-const DRIVES =
-  'The run goes on in this process, with live progress, until it ends or waits for somebody. ' +
-  'Exit codes: 0 done, 1 failed, 2 usage, 3 waiting or paused, 4 budget spent, 5 cancelled.'
 
 const verb = (name: string, summary: string, example: string, about?: string): CommandSpec => ({
   name,
@@ -36,41 +29,8 @@ const verb = (name: string, summary: string, example: string, about?: string): C
 })
 
 export const COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'run',
-    usage: 'FILE [--input JSON|text] [--param k=v …] [--budget …] [--detach] [--yes]',
-    summary: 'start a workflow and drive it',
-    about:
-      'FILE is a .ts or .js file that exports a workflow or a graph, with no build, or a .yaml or .json spec. ' +
-      'On a terminal, questions are asked right there; without one the run parks and tells how to answer. ' +
-      'Ctrl-C once pauses and parks the run, twice cancels it. ' +
-      DRIVES,
-    takes: [1, 1],
-    options: {
-      input: {
-        type: 'string',
-        value: 'JSON|text',
-        help: 'the input: JSON if it parses, else text; - reads stdin, @file a file',
-      },
-      param: {
-        type: 'string',
-        value: 'k=v',
-        multiple: true,
-        help: 'a parameter, JSON if it parses, else text; repeatable',
-      },
-      budget: BUDGET,
-      detach: { type: 'boolean', help: 'run in a background process; prints the run and returns at once' },
-      yes: { type: 'boolean', help: 'answer questions that have choices with the first one' },
-      owned: { type: 'boolean', help: 'this is the background process of --detach', hidden: true },
-    },
-    examples: [
-      [`nerve run publish.ts --input '{"topic":"otters"}'`, 'start with a JSON input'],
-      ['nerve run publish.ts --input otters --budget usd=2,tokens=100k', 'start with a text and a budget'],
-      ['nerve run flow.yaml', 'start a spec'],
-      ['cat notes.md | nerve run publish.ts --input - --detach', 'input from stdin, in the background'],
-    ],
-    load: () => import('./commands/run.ts'),
-  },
+  INIT,
+  RUN,
   {
     name: 'ps',
     usage: '[--limit N]',
@@ -105,11 +65,31 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('./commands/events.ts'),
   },
   {
+    name: 'attach',
+    usage: 'RUN',
+    summary: 'watch a run that another process drives, and answer it',
+    about:
+      'Shows the run from its journal, and asks its questions right here when this is a terminal. q or Ctrl-C leaves it alone: ' +
+      'the run does not notice. When no process drives the run, an answer takes it into this one, as `nerve answer` does. ' +
+      'Ends as the run does.',
+    takes: [1, 1],
+    examples: [
+      ['nerve attach last', 'the newest run, as it goes'],
+      ['nerve attach last --json', 'its events as JSON lines, with its children, and the result'],
+    ],
+    drives: true,
+    load: () => import('./commands/attach.ts'),
+  },
+  {
     name: 'inbox',
-    usage: '',
+    usage: '[--watch]',
     summary: 'list open questions',
     takes: [0, 0],
-    examples: [['nerve inbox', 'everything that waits for a person']],
+    options: { watch: { type: 'boolean', help: 'go on with questions as they are asked and answered, until Ctrl-C' } },
+    examples: [
+      ['nerve inbox', 'everything that waits for a person'],
+      ['nerve inbox --watch --json', 'a line of JSON for each that is asked, and for each that is closed'],
+    ],
     load: () => import('./commands/inbox.ts'),
   },
   {
@@ -125,6 +105,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['nerve answer last publish', 'choose by label'],
       ['nerve answer 1kq3v9c5p2m4x7ab-9 1', 'choose by number'],
     ],
+    drives: true,
     load: () => import('./commands/answer.ts'),
   },
   {
@@ -134,6 +115,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     about: `The value is JSON when it parses, else text. When another process drives the run, it goes on there. Else: ${DRIVES}`,
     takes: [2, 3],
     examples: [[`nerve signal last paid '{"amount":12}'`, 'for ctx.waitFor("paid")']],
+    drives: true,
     load: () => import('./commands/answer.ts'),
   },
   verb('pause', 'let a run start nothing new', 'steps that run now are finished'),
@@ -158,6 +140,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['nerve resume last --plan', 'what changed code would do'],
       ['nerve resume --all', 'after a crash or a reboot'],
     ],
+    drives: true,
     load: () => import('./commands/resume.ts'),
   },
   verb('interrupt', 'stop the steps that run now', 'their policy decides: try again, fall back, or fail'),
@@ -176,6 +159,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['nerve fork last --at write', 'run the step `write` and what follows again'],
       [`nerve fork last --at publish --set 'write="a better text"'`, 'with another result before it'],
     ],
+    drives: true,
     load: () => import('./commands/fork.ts'),
   },
   {
@@ -234,7 +218,12 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     load: () => import('./commands/validate.ts'),
   },
+  GRAPH,
+  WORKFLOW,
   NODE,
+  SESSION,
+  WEZTERM,
+  REPL,
   GATEWAY,
   RALPH,
   {
@@ -246,8 +235,18 @@ export const COMMANDS: readonly CommandSpec[] = [
       'and calls of tools on it. With --json also the state (ready, busy, asking, permission, unknown), the question and the tokens.',
     takes: [0, 1],
     options: {
-      parser: { type: 'string', value: 'NAME', help: 'whose screen it is: claude (default), gemini, none' },
-      section: { type: 'string', value: 'TYPE', help: 'only sections of this type: text, thinking, tool' },
+      parser: {
+        type: 'string',
+        value: 'NAME',
+        help: 'whose screen it is: claude (default), gemini, none',
+        values: ['claude', 'gemini', 'none'],
+      },
+      section: {
+        type: 'string',
+        value: 'TYPE',
+        help: 'only sections of this type: text, thinking, tool',
+        values: ['text', 'thinking', 'tool'],
+      },
       last: { type: 'boolean', help: 'only the last section' },
     },
     examples: [
@@ -293,4 +292,5 @@ export const COMMANDS: readonly CommandSpec[] = [
     examples: [['nerve doctor', 'when something is odd']],
     load: () => import('./commands/doctor.ts'),
   },
+  COMPLETION,
 ]

@@ -45,12 +45,12 @@ export async function detach(invocation: Invocation): Promise<number> {
 }
 
 /** The same call, in the mode of the background process. */
-function ownedCall({ args, dir }: Invocation): string[] {
+function ownedCall({ command, args, dir }: Invocation): string[] {
   const text = (name: string): string[] => args.texts(name).flatMap((value) => [`--${name}=${value}`])
   return [
     ...process.execArgv,
     process.argv[1] ?? '',
-    'run',
+    ...command.split(' '),
     '--owned',
     `--dir=${dir}`,
     ...text('input'),

@@ -1,11 +1,11 @@
 /** From words to a command that runs: finds it, parses for it, and turns what it throws into a message and a code. */
-import type { CommandSpec } from './command-spec.ts'
-import { COMMANDS } from './command-table.ts'
+import { verbOf, type CommandSpec, type CommandTable } from './command-spec.ts'
+import { COMMANDS, GLOBAL_OPTIONS } from './command-table.ts'
 import { parseArguments, type Arguments } from './arguments.ts'
 import { EXIT, UsageError, exitCodeOfError } from './exit-code.ts'
-import { commandHelp, unknownCommand, unknownVerb, verbOf } from './help.ts'
+import { commandHelp, helpData, unknownCommand, unknownVerb, whichVerb } from './help.ts'
 import { createOutput, type Output } from './output.ts'
-import { projectFolder } from './project.ts'
+import { projectFolder } from './project-folder.ts'
 
 /** What a command gets. */
 export interface Invocation {
@@ -15,6 +15,8 @@ export interface Invocation {
   readonly cwd: string
   /** The project folder. */
   readonly dir: string
+  /** All that there is, for commands about commands. */
+  readonly table: CommandTable
 }
 
 export async function dispatch(argv: readonly string[]): Promise<number> {
@@ -36,8 +38,10 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
 /** A command of a group: `node create`. */
 async function runVerb(group: CommandSpec, rest: readonly string[], out: Output): Promise<number> {
   if (rest.every((word) => word.startsWith('-'))) {
-    out.write(`${commandHelp(group)}\n`)
-    return rest.includes('--help') || rest.includes('-h') ? EXIT.done : EXIT.usage
+    const asked = rest.includes('--help') || rest.includes('-h')
+    if (out.json && !asked) throw new UsageError(whichVerb(group))
+    showHelp(group, out)
+    return asked ? EXIT.done : EXIT.usage
   }
   const verb = commandFirst(rest)
   const spec = verbOf(group, verb.name)
@@ -45,23 +49,26 @@ async function runVerb(group: CommandSpec, rest: readonly string[], out: Output)
   return runCommand(spec, verb.rest, out)
 }
 
+function showHelp(spec: CommandSpec, out: Output): void {
+  if (out.json) out.data(helpData(spec))
+  else out.write(`${commandHelp(spec)}\n`)
+}
+
 async function runCommand(spec: CommandSpec, rest: readonly string[], out: Output): Promise<number> {
   const args = parseArguments(spec, rest)
   if (args.flag('help')) {
-    out.write(`${commandHelp(spec)}\n`)
+    showHelp(spec, out)
     return EXIT.done
   }
-  leaveWithReader(spec.name)
+  if (spec.drives !== true) leaveWithReader()
   const cwd = process.cwd()
   const { run } = (await spec.load()) as { readonly run: (invocation: Invocation) => Promise<number> }
-  return run({ command: spec.name, args, out, cwd, dir: projectFolder(cwd, args.text('dir')) })
+  const table = { commands: COMMANDS, globals: GLOBAL_OPTIONS }
+  return run({ command: spec.name, args, out, cwd, dir: projectFolder(cwd, args.text('dir')), table })
 }
 
-/** Commands that drive a run go on when nobody reads them any more (`| head -1`): a run does not depend on its watchers. */
-const DRIVING: readonly string[] = ['run', 'resume', 'answer', 'signal', 'fork', 'ralph', 'node execute']
-
-function leaveWithReader(command: string): void {
-  if (DRIVING.includes(command)) return
+/** A run does not depend on its watchers (`| head -1`); everything else ends with whoever reads it. */
+function leaveWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.done)
   })

@@ -8,7 +8,7 @@ import type { Handle, Host, RunEvent, RunRow } from '../../host/api.ts'
 import type { ResumePlan } from '../../journal/events.ts'
 import { Desk } from './desk.ts'
 import { EXIT } from './exit-code.ts'
-import type { Outcome } from './outcome.ts'
+import { outcomeOf, type Outcome } from './outcome.ts'
 import type { Output } from './output.ts'
 import { me } from './project.ts'
 import { Progress } from './progress.ts'
@@ -93,7 +93,7 @@ export class Driver {
       if (row === undefined) throw new Error(`run ${handle.id} is gone`)
       const plan = (trouble?.data['plan'] as ResumePlan | undefined) ?? this.progress.plans.get(row.run)
       if (trouble !== undefined || this.#graceOver || !this.#stays(row, rows))
-        return this.#outcome(row, rows, row.status === 'paused' ? plan : undefined)
+        return outcomeOf(row, rows, { end: this.progress.ends.get(row.run), plan })
       await this.#change(mark, row.status === 'running' ? IDLE_LOOK_MS : undefined)
     }
   }
@@ -140,22 +140,6 @@ export class Driver {
     if (questions.some((question) => this.#desk?.takes(question) === true)) return true
     if (this.#options.detached === true && timed) return true
     return questions.length === 0 && (signals.length === 0 || this.#out.live)
-  }
-
-  async #outcome(row: RunRow, rows: readonly RunRow[], plan: ResumePlan | undefined): Promise<Outcome> {
-    const questions = rows.flatMap((one) =>
-      one.questions.map((question) => ({ ...question, run: one.run, definition: one.definition })),
-    )
-    const signals = rows.flatMap((one) => one.signals)
-    const end = this.progress.ends.get(row.run)
-    return {
-      row,
-      driven: true,
-      questions,
-      signals,
-      ...(end === undefined ? {} : { end }),
-      ...(plan === undefined ? {} : { plan }),
-    }
   }
 
   #changed(): void {

@@ -1,10 +1,10 @@
 /** The live tree: spinners, iterations, times, cost, and the question that waits. */
-import { emitKeypressEvents } from 'node:readline'
 import { showDuration } from '../../base/duration.ts'
 import type { RunEvent } from '../../host/api.ts'
 import { joined, usageText } from './event-lines.ts'
+import { readKeys } from './read-keys.ts'
 import type { Output } from './output.ts'
-import { NOTHING, questionLines, typed, typedLine, type Key, type Typed } from './prompt.ts'
+import { NOTHING, questionLines, typed, typedLine, type Typed } from './prompt.ts'
 import type { KnownQuestion, KnownRun, Progress } from './progress.ts'
 import { Screen, type Frame, type Terminal } from './screen.ts'
 import type { Line } from './style.ts'
@@ -154,19 +154,4 @@ const HEADS: Readonly<Record<string, string>> = {
   failed: '✗',
   cancelled: '◦',
   paused: '‖',
-}
-
-/** Keys from the terminal, one by one, until the returned function is called. */
-function readKeys(onKey: (key: Key) => void): () => void {
-  const { stdin } = process
-  emitKeypressEvents(stdin)
-  const heard = (_text: string | undefined, key: Key): void => onKey(key)
-  stdin.on('keypress', heard)
-  stdin.setRawMode(true)
-  stdin.resume()
-  return () => {
-    stdin.off('keypress', heard)
-    stdin.setRawMode(false)
-    stdin.pause()
-  }
 }

@@ -51,10 +51,18 @@ async function main(argv: readonly string[]): Promise<number> {
 function leave(code: number): void {
   // Undoes what redirected it for the workflow.
   Reflect.deleteProperty(process.stdout, 'write')
-  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+  const exit = (): never => process.exit(lost && code === 0 ? 1 : code)
+  // A write that failed is told of after its callback.
+  process.stdout.write('', () => process.stderr.write('', () => setImmediate(exit)))
 }
 
+/** True when something could not be printed although somebody wants it, as on a full disk. */
+let lost = false
+// A run does not end because what it says cannot be heard.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code === 'EPIPE' || lost) return
+  lost = true
+  process.stderr.write(`nerve: the output could not be written: ${error.message}\n`)
 })
+process.stderr.on('error', () => undefined)
 leave(await main(process.argv.slice(2)))

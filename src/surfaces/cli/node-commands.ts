@@ -78,13 +78,18 @@ const KEEPING: readonly CommandSpec[] = [
       'first used. Defaults of nerve.config.ts are laid under what is given. Secrets are refused, because they would have ' +
       'to be recorded: let the node take them from the environment (--set inherit=…), or make it in nerve.config.ts.',
     options: {
-      kind: { type: 'string', value: 'KIND', help: 'what it is' },
+      kind: { type: 'string', value: 'KIND', help: 'what it is', values: ['bash', 'http', 'identity', 'terminal'] },
       command: { type: 'string', value: 'TEXT', help: 'bash: what is run, if not the input; terminal: the program' },
       cwd: { type: 'string', value: 'FOLDER', help: 'where it works (default: the project folder)' },
       timeout: { type: 'string', value: '30s', help: 'how long it may take each time' },
       url: { type: 'string', value: 'URL', help: 'http: where to' },
       method: { type: 'string', value: 'GET', help: 'http: the method' },
-      in: { type: 'string', value: 'tmux', help: 'terminal: a pane that lives on when this process ends' },
+      in: {
+        type: 'string',
+        value: 'tmux',
+        help: 'terminal: a pane that lives on when this process ends',
+        values: ['tmux'],
+      },
       set: {
         type: 'string',
         value: 'field=value',
@@ -125,9 +130,9 @@ const USING: readonly CommandSpec[] = [
     summary: 'execute a node and print its result',
     about:
       'It is a run like any other, with a journal: `nerve ps` shows it. INPUT is text for shells and terminals; for other nodes ' +
-      'JSON when it parses; - reads stdin, @file a file. What a command prints is shown as it comes. Ctrl-C interrupts the node. ' +
-      'Exit codes: 0 done, 1 failed, 2 usage.',
+      'JSON when it parses; - reads stdin, @file a file. What a command prints is shown as it comes. Ctrl-C interrupts the node.',
     takes: [1, 2],
+    drives: true,
     examples: [
       ['nerve node execute build', 'a node that has its command'],
       [`nerve node execute shell 'npm test'`, 'a command line for a shell or a terminal'],

@@ -20,6 +20,24 @@ export interface Outcome {
   readonly plan?: ResumePlan
 }
 
+/** The outcome of a run whose tree has these rows. */
+export function outcomeOf(
+  row: RunRow,
+  rows: readonly RunRow[],
+  { end, plan }: { readonly end: Outcome['end'] | undefined; readonly plan: ResumePlan | undefined },
+): Outcome {
+  return {
+    row,
+    driven: true,
+    questions: rows.flatMap(({ run, definition, questions }) =>
+      questions.map((question) => ({ ...question, run, definition })),
+    ),
+    signals: rows.flatMap(({ signals }) => signals),
+    ...(end === undefined ? {} : { end }),
+    ...(plan === undefined || row.status !== 'paused' ? {} : { plan }),
+  }
+}
+
 export function codeOf(outcome: Outcome): number {
   return outcome.driven ? exitCodeOf(outcome.row.status) : EXIT.done
 }

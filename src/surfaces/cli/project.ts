@@ -1,31 +1,11 @@
-/** The project folder, its host, and the run that a person means. */
-import { existsSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+/** The host of the project, and the run that a person means. */
+import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { NerveError } from '../../base/nerve-error.ts'
 import { configFile, createHost, databaseFile, type Host, type RunRow } from '../../host/api.ts'
 import type { LoadedConfig } from '../../host/node-api.ts'
 import type { Actor } from '../../journal/events.ts'
-import { UsageError } from './exit-code.ts'
 import type { Output } from './output.ts'
-
-/** The nearest folder from here upwards that has .nerve; else that has package.json or .git; else this one. */
-export function projectFolder(cwd: string, given: string | undefined): string {
-  if (given !== undefined) {
-    const dir = resolve(cwd, given)
-    if (!existsSync(dir) || !statSync(dir).isDirectory()) throw new UsageError(`--dir: there is no folder ${given}.`)
-    return dir
-  }
-  const folders = upwards(cwd)
-  const has = (...names: string[]) => folders.find((folder) => names.some((name) => existsSync(join(folder, name))))
-  return has('.nerve') ?? has('package.json', '.git') ?? cwd
-}
-
-function upwards(cwd: string): string[] {
-  const folders = [cwd]
-  for (let at = cwd; dirname(at) !== at; at = dirname(at)) folders.push(dirname(at))
-  return folders
-}
 
 /** A host that drives only what this command tells it to, and knows nothing but what is recorded. */
 export function openHost(dir: string): Promise<Host> {

@@ -8,11 +8,16 @@ export const RALPH: CommandSpec = {
   about:
     'Research, a spec that you approve, a list of features, and one after the other until the tests pass. It works in this ' +
     'folder. It stops when the tests pass, at --max, or when its budget is spent, and says which. It commits and pushes ' +
-    'nothing without --pr. A run that was left or has spent its budget goes on with `nerve resume`. Exit codes: 0 the tests ' +
-    'pass, 1 they do not, 2 usage, 3 waiting or paused, 4 budget spent, 5 cancelled.',
+    'nothing without --pr. A run that was left or has spent its budget goes on with `nerve resume`. It ends ' +
+    'with 0 when the tests pass, and with 1 when they do not.',
   takes: [1, 1],
   options: {
-    agent: { type: 'string', value: 'NAME', help: 'claude, codex, copilot, opencode, gemini, or scripted (no model)' },
+    agent: {
+      type: 'string',
+      value: 'NAME',
+      help: 'claude, codex, copilot, opencode, gemini, or scripted (no model)',
+      values: ['claude', 'codex', 'copilot', 'opencode', 'gemini', 'scripted'],
+    },
     test: { type: 'string', value: 'CMD', help: 'the command whose success is the evidence (default: npm test)' },
     max: { type: 'string', value: 'N', help: 'how often it may implement something (default 10)' },
     budget: {
@@ -30,5 +35,6 @@ export const RALPH: CommandSpec = {
     ['nerve ralph "add a --dry-run flag" --agent codex --test "npm test" --yes --pr', 'alone, up to a pull request'],
     ['nerve ralph "make it: `touch done`" --agent scripted --test "test -e done" --yes', 'try it without a model'],
   ],
+  drives: true,
   load: () => import('./commands/ralph.ts'),
 }

@@ -15,6 +15,7 @@ import { EXIT } from '../exit-code.ts'
 import { questionText } from '../outcome.ts'
 import type { Output } from '../output.ts'
 import { clean, readable } from '../printable.ts'
+import { me } from '../project.ts'
 import { findNode, withNodes, type ProjectNodes } from '../project-nodes.ts'
 import { readInput, readText } from '../values.ts'
 
@@ -28,10 +29,12 @@ export function run(invocation: Invocation): Promise<number> {
     const [, text] = args.words
     const input = text === undefined ? undefined : await (isTextual(found) ? readText(text) : readInput(text))
     const shown = new Shown(nodes.host, out, isNode(found))
-    const giveBack = interruptOnSignal(found)
+    const begun = Promise.withResolvers<Handle>()
+    const giveBack = interruptOnSignal(found, begun.promise)
     try {
       const { session, name: node } = entry
       const handle = await start({ node, ...(input === undefined ? {} : { input }) })
+      begun.resolve(handle)
       shown.follow(handle)
       const output = await handle.result()
       out.data({ run: handle.id, session, node, output: output ?? null })
@@ -73,13 +76,20 @@ function isTextual(found: Found): boolean {
   return isNode(found) && (found.kind === 'bash' || found.info().abilities.includes('write'))
 }
 
-/** Ctrl-C is for the node: what it makes of it is the result. A second one ends this process. */
-function interruptOnSignal(found: Found): () => void {
+/**
+ * Ctrl-C is for the node: what it makes of it is the result. Before the node is at work, the run is cancelled. A second one
+ * ends this process.
+ */
+function interruptOnSignal(found: Found, begun: Promise<Handle>): () => void {
   let heard = false
   const stop = (): void => {
     if (heard || !isNode(found)) process.exit(EXIT.cancelled)
     heard = true
-    found.interrupt().catch(() => process.exit(EXIT.cancelled))
+    const stopped = found.state === 'busy' ? found.interrupt() : begun.then((handle) => handle.cancel(me()))
+    stopped.catch((error: unknown) => {
+      // The result came first.
+      if (!isNerveError(error, 'run-ended')) process.exit(EXIT.cancelled)
+    })
   }
   for (const signal of SIGNALS) process.on(signal, stop)
   return () => {

@@ -104,8 +104,13 @@ async function remove(invocation: Invocation, { open, sessions, catalog }: Proje
   return { session, name, said: 'was removed from' }
 }
 
-/** What lives on without this process has to be taken hold of before it can be ended. */
+/** What lives on without this process ends with its node, which need not be able to start for that. */
 async function endPane({ name }: CatalogEntry, session: Session): Promise<void> {
-  await session.node(name).start()
+  try {
+    await session.node(name).node.stop?.()
+  } catch (error) {
+    // Where the program of the panes is not, none of them is either.
+    if (!isNerveError(error, 'pane-failed') || error.data['reason'] !== 'missing') throw error
+  }
   await session.remove(name)
 }

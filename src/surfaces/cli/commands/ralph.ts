@@ -28,15 +28,20 @@ export async function run(invocation: Invocation): Promise<number> {
   try {
     const budget = { ...config?.budget, ...wanted }
     const source = builtInSource(ralphCommand.name)
-    const handle = await host.start(ralphCommand, input, Object.keys(budget).length === 0 ? { source } : { source, budget })
+    const handle = await host.start(
+      ralphCommand,
+      input,
+      Object.keys(budget).length === 0 ? { source } : { source, budget },
+    )
     outcome = await driver.until(handle)
   } finally {
     driver.close()
     await host.close()
   }
   const code = report(out, outcome)
+  if (outcome.row.status === 'exhausted') out.line('Ralph stopped (budget): what it may spend is spent.')
   if (outcome.end?.type !== 'run-completed') return code
-  const { stopped, why } = outcome.end.output as unknown as RalphResult
+  const { stopped, why } = outcome.end.output as RalphResult
   out.line(`Ralph stopped (${stopped}): ${why}`)
   return stopped === 'tests-pass' ? code : EXIT.failed
 }

@@ -1,4 +1,4 @@
-/** `nerve run`. */
+/** `nerve run` and `nerve graph run`. */
 import { resolve } from 'node:path'
 import { loadDefinitions, type AnyDefinition, type StartMore } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
@@ -13,7 +13,25 @@ interface Wanted {
   readonly more: StartMore
 }
 
-export async function run(invocation: Invocation): Promise<number> {
+/** What is to be run, and the file that it is in, if it is in one. */
+export interface Found {
+  readonly definition: AnyDefinition
+  readonly source?: string
+}
+
+export function run(invocation: Invocation): Promise<number> {
+  const { args, cwd } = invocation
+  return start(invocation, () => firstIn(resolve(cwd, args.words[0] ?? '')))
+}
+
+export async function firstIn(source: string): Promise<Found> {
+  const [definition] = await loadDefinitions(source)
+  if (definition === undefined) throw new Error(`${source} has no workflow`)
+  return { definition, source }
+}
+
+/** Starts what is found as the options say, and drives it. */
+export async function start(invocation: Invocation, find: () => Promise<Found>): Promise<number> {
   const { args, out, dir } = invocation
   const owned = args.flag('owned')
   if (args.flag('detach') && !owned) {
@@ -24,7 +42,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { announce } = owned ? await import('../detach.ts') : { announce: undefined }
   try {
     // Everything that can be wrong with the call is found before there is a database.
-    const wanted = await readCall(invocation)
+    const wanted = await readCall(invocation, find)
     const project = await openProject(dir, out)
     try {
       return await driveNew(invocation, project, { ...wanted, announce })
@@ -59,18 +77,16 @@ async function driveNew(
   return report(out, outcome)
 }
 
-async function readCall(invocation: Invocation): Promise<Wanted> {
-  const { args, cwd } = invocation
-  const source = resolve(cwd, args.words[0] ?? '')
+async function readCall({ args }: Invocation, find: () => Promise<Found>): Promise<Wanted> {
   const text = args.text('input')
   const budget = args.text('budget')
   const params = parsePairs(args.texts('param'), '--param')
+  const limits = budget === undefined ? {} : { budget: parseBudget(budget) }
+  const { definition, source } = await find()
   const more: StartMore = {
-    source,
-    ...(budget === undefined ? {} : { budget: parseBudget(budget) }),
+    ...(source === undefined ? {} : { source }),
+    ...limits,
     ...(Object.keys(params).length === 0 ? {} : { params }),
   }
-  const [definition] = await loadDefinitions(source)
-  if (definition === undefined) throw new Error(`${source} has no workflow`)
   return { definition, more, input: text === undefined ? undefined : await readInput(text) }
 }

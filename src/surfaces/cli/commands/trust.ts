@@ -5,7 +5,7 @@ import { distrustFile, trustFile, trustedFiles } from '../../../host/node-api.ts
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { oneLine } from '../printable.ts'
-import { projectFolder } from '../project.ts'
+import { projectFolder } from '../project-folder.ts'
 
 export async function run({ args, out, dir, cwd }: Invocation): Promise<number> {
   if (args.flag('list')) {

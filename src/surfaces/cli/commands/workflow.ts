@@ -1,0 +1,115 @@
+/** `nerve workflow list` and `nerve workflow run`: what can be run here, by name. */
+import { existsSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { NerveError, errorData } from '../../../base/nerve-error.ts'
+import { nearest } from '../../../base/nearest.ts'
+import { loadDefinitions, type AnyDefinition, type RunRow } from '../../../host/api.ts'
+import { definitionFiles, isDefinition } from '../../../host/file-api.ts'
+import type { Invocation } from '../dispatch.ts'
+import { EXIT } from '../exit-code.ts'
+import { brief, oneLine } from '../printable.ts'
+import { newestRuns, projectConfig, withRuns } from '../project.ts'
+import { firstIn, start, type Found } from './run.ts'
+
+const FOLDER = 'workflows'
+/** So far back runs are looked at for files that they came from. */
+const RUNS = 500
+
+interface Known {
+  readonly name: string
+  readonly kind?: string
+  readonly description?: string
+  readonly source?: string
+  readonly runs: number
+  readonly last?: { readonly run: string; readonly status: string; readonly created: number }
+}
+
+interface Sources {
+  /** Made in nerve.config.ts. */
+  readonly planned: readonly AnyDefinition[]
+  readonly files: readonly { readonly source: string; readonly definitions: readonly AnyDefinition[] }[]
+  readonly problems: readonly { readonly source: string; readonly message: string }[]
+  readonly runs: readonly RunRow[]
+}
+
+export async function run(invocation: Invocation): Promise<number> {
+  if (invocation.command === 'workflow run') return start(invocation, () => found(invocation))
+  const { out, dir } = invocation
+  const sources = await look(invocation)
+  const all = known(sources)
+  out.data({ definitions: all, problems: sources.problems })
+  if (all.length === 0) out.line(`Nothing is known in ${dir}. Put a file into ${FOLDER}, or: nerve run FILE`)
+  const names = Math.max(4, ...all.map(({ name }) => Math.min(30, name.length)))
+  for (const { name, kind = '', source, runs, last } of all) {
+    const where = source === undefined ? 'nerve.config' : relative(dir, source)
+    const ran = last === undefined ? 'never ran' : `${runs} ${runs === 1 ? 'run' : 'runs'}, last ${last.status}`
+    out.line(`${brief(name, 30).padEnd(names)}  ${kind.padEnd(8)}  ${oneLine(where)}  ${out.tone(ran, 'dim')}`)
+  }
+  for (const { source, message } of sources.problems)
+    out.line(out.tone(`${relative(dir, source)}: ${oneLine(message)}`, 'bad'))
+  return EXIT.done
+}
+
+async function look({ out, dir }: Invocation): Promise<Sources> {
+  const config = await projectConfig(dir, out)
+  const planned = (config?.definitions ?? []).filter((one) => isDefinition(one))
+  const files: { source: string; definitions: readonly AnyDefinition[] }[] = []
+  const problems: { source: string; message: string }[] = []
+  const folder = join(dir, FOLDER)
+  for (const source of existsSync(folder) ? await definitionFiles(folder) : []) {
+    try {
+      files.push({ source, definitions: await loadDefinitions(source) })
+    } catch (error) {
+      problems.push({ source, message: errorData(error).message })
+    }
+  }
+  const runs = await withRuns<RunRow[]>(
+    dir,
+    (host) => newestRuns(host, RUNS),
+    () => [],
+  )
+  return { planned, files, problems, runs }
+}
+
+function known({ planned, files, runs }: Sources): readonly Known[] {
+  const all = new Map<string, Known>()
+  const add = ({ name, kind, options: { description } }: AnyDefinition, source?: string): void => {
+    const more = { ...(description === undefined ? {} : { description }), ...(source === undefined ? {} : { source }) }
+    if (!all.has(name)) all.set(name, { name, kind, runs: 0, ...more })
+  }
+  for (const definition of planned) add(definition)
+  for (const { source, definitions } of files) for (const definition of definitions) add(definition, source)
+  for (const { run: id, definition: name, source, status, created } of runs) {
+    if (!all.has(name) && (source === undefined || !existsSync(source))) continue
+    const before = all.get(name) ?? { name, runs: 0, ...(source === undefined ? {} : { source }) }
+    all.set(name, { ...before, runs: before.runs + 1, last: before.last ?? { run: id, status, created } })
+  }
+  return [...all.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** By name; else the file of that name. */
+async function found(invocation: Invocation): Promise<Found> {
+  const { args, cwd } = invocation
+  const [wanted = ''] = args.words
+  const sources = await look(invocation)
+  const definition = sources.planned.find(({ name }) => name === wanted)
+  if (definition !== undefined) return { definition }
+  const all = known(sources)
+  const { source } = all.find(({ name }) => name === wanted) ?? {}
+  if (source !== undefined) return inFile(source, wanted)
+  if (existsSync(resolve(cwd, wanted))) return firstIn(resolve(cwd, wanted))
+  const near = nearest(
+    wanted,
+    all.map(({ name }) => name),
+  )
+  const hint = near === undefined ? 'See: nerve workflow list' : `Did you mean '${near}'?`
+  throw new NerveError('not-found', `There is no definition '${wanted}' here. ${hint}`, {
+    data: { definition: wanted },
+  })
+}
+
+async function inFile(source: string, wanted: string): Promise<Found> {
+  const definition = (await loadDefinitions(source)).find(({ name }) => name === wanted)
+  if (definition !== undefined) return { definition, source }
+  throw new NerveError('not-found', `${source} no longer has '${wanted}'.`, { data: { definition: wanted } })
+}
