@@ -6,10 +6,7 @@
  */
 import { z } from 'zod'
 import { STATUSES, shape } from './schemas.ts'
-
-/** What a caller may do: look, answer what was asked, change what happens. Each includes the one before. */
-export const SCOPES = ['read', 'answer', 'control'] as const
-export type Scope = (typeof SCOPES)[number]
+import type { Scope } from './scopes.ts'
 
 interface Entry<Kind extends 'command' | 'query' | 'feed', Input extends z.ZodType, Output extends z.ZodType> {
   readonly kind: Kind
@@ -37,9 +34,9 @@ function query<Input extends z.ZodType, Output extends z.ZodType>(
   return { kind: 'query', scope: 'read', ...said }
 }
 
-/** Gives one thing after the other. */
+/** Gives one thing after the other. One that needs more than `read` starts what it tells of. */
 function feed<Input extends z.ZodType, Output extends z.ZodType>(
-  said: Said<Input, Output>,
+  said: Said<Input, Output> & { readonly scope?: Scope },
 ): Entry<'feed', Input, Output> {
   return { kind: 'feed', scope: 'read', ...said }
 }
@@ -75,17 +72,25 @@ const node = {
 }
 const used = z.strictObject({ session: z.string(), node: z.string() })
 
+const start = z.strictObject({
+  definition: name,
+  input: value.optional(),
+  params: params.optional(),
+  budget: budget.optional(),
+  durability: z.enum(['process', 'power']).optional(),
+})
+
 const RUNS = {
   'runs.start': command({
     summary: 'Start a run of a registered definition',
-    input: z.strictObject({
-      definition: name,
-      input: value.optional(),
-      params: params.optional(),
-      budget: budget.optional(),
-      durability: z.enum(['process', 'power']).optional(),
-    }),
+    input: start,
     output: z.strictObject({ run: z.string() }),
+  }),
+  'runs.stream': feed({
+    scope: 'control',
+    summary: 'Start a run, and tell all that happens in it from the first moment on, also live parts',
+    input: start,
+    output: z.union([runEvent, live]),
   }),
   'runs.list': query({
     summary: 'List runs, the newest first',
@@ -252,9 +257,15 @@ const NODES = {
     input: z.strictObject({
       ...node,
       input: value.optional(),
-      wait: z.boolean().optional().describe('false: give the run at once; its events are the stream (default true)'),
+      wait: z.boolean().optional().describe('false: give the run at once (default true)'),
     }),
     output: z.looseObject({ run: z.string(), output: value.optional() }),
+  }),
+  'nodes.stream': feed({
+    scope: 'control',
+    summary: 'Execute a node in a run of its own, and tell all that happens in it, also live parts',
+    input: z.strictObject({ ...node, input: value.optional() }),
+    output: z.union([runEvent, live]),
   }),
   'nodes.run': command({
     summary: 'Type a line into a terminal, and do not wait',
@@ -328,7 +339,7 @@ const HOST = {
     input: none,
     output: z.looseObject({
       ok: z.literal(true),
-      version: z.string(),
+      version: z.string().optional(),
       host: z.string(),
       started: time,
       dir: z.string().optional(),
@@ -358,6 +369,12 @@ export type Output<One extends Name> = z.output<Contract[One]['output']>
 
 export function isName(text: string): text is Name {
   return Object.hasOwn(contract, text)
+}
+
+/** True when it may be asked for without changing anything. */
+export function isSafe(one: Name): boolean {
+  const { kind, scope } = contract[one]
+  return kind === 'query' || (kind === 'feed' && scope === 'read')
 }
 
 export function isFeed(one: Name): one is FeedName {

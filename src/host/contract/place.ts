@@ -9,7 +9,7 @@ import type { RunEvent } from '../../engine/bus.ts'
 
 interface Reached {
   readonly seq: number
-  /** When its last event happened: 0 when the place was read from text, because then nobody can say. */
+  /** When its last event happened, at the latest: of what was read from text, only that it was before then. */
   readonly time: number
   readonly ended: boolean
 }
@@ -22,14 +22,15 @@ export class Place {
     this.#floor = floor
   }
 
-  static parse(text: string): Place {
+  /** `now` is when it is read. */
+  static parse(text: string, now: number): Place {
     const [first = '', ...runs] = text.split('~')
     const place = new Place(Number.parseInt(first, 36))
     if (!/^[0-9a-z]{1,10}$/.test(first)) throw unreadable(text)
     for (const one of runs) {
-      const [, run, seq] = /^([^~:\s]{1,200}):(\d{1,9})$/.exec(one) ?? []
+      const [, run, seq, over] = /^([^~:\s]{1,200}):(\d{1,9})(\.?)$/.exec(one) ?? []
       if (run === undefined) throw unreadable(text)
-      place.#runs.set(run, { seq: Number(seq), time: Number.POSITIVE_INFINITY, ended: false })
+      place.#runs.set(run, { seq: Number(seq), time: now, ended: over === '.' })
     }
     return place
   }
@@ -57,17 +58,14 @@ export class Place {
   raise(floor: number): void {
     if (floor <= this.#floor) return
     this.#floor = floor
-    for (const [run, { ended, time }] of this.#runs) {
-      // What came with the text has no time: it is left out when it has not moved since.
-      if (time === Number.POSITIVE_INFINITY)
-        this.#runs.set(run, { seq: this.#runs.get(run)?.seq ?? 0, time: floor, ended })
-      else if (ended && time < floor) this.#runs.delete(run)
-    }
+    for (const [run, { ended, time }] of this.#runs) if (ended && time < floor) this.#runs.delete(run)
   }
 
   toString(): string {
     const runs = [...this.#runs].filter(([, { time }]) => time >= this.#floor)
-    return [this.#floor.toString(36), ...runs.map(([run, { seq }]) => `${run}:${seq}`)].join('~')
+    return [this.#floor.toString(36), ...runs.map(([run, { seq, ended }]) => `${run}:${seq}${ended ? '.' : ''}`)].join(
+      '~',
+    )
   }
 }
 

@@ -16,7 +16,8 @@ const SLACK_MS = 3_000
 
 /** Something of a feed, with where it goes on after it; live parts have no place. */
 export interface Delivered {
-  readonly item: FeedItem
+  /** Missing when there is only a place to tell. */
+  readonly item?: FeedItem
   readonly cursor?: string
 }
 
@@ -33,22 +34,35 @@ export class ProjectFeed {
   readonly #readers = new Set<Reader>()
   #foreign: ForeignRuns | undefined
   #stop: (() => void) | undefined
-  #listing: Promise<RunRow[]> | undefined
+  #list: Promise<RunRow[]> | undefined
+  #nextList: Promise<RunRow[]> | undefined
 
   constructor(host: Host, onProblem: (error: unknown) => void) {
     this.#host = host
     this.#onProblem = onProblem
   }
 
-  async *read(options: ProjectFeedOptions): AsyncGenerator<Delivered, void, void> {
-    const place = options.after === undefined ? new Place(Date.now()) : Place.parse(options.after)
+  read(options: ProjectFeedOptions): AsyncGenerator<Delivered, void, void> {
+    const now = Date.now()
+    return this.#read(
+      options,
+      options.after === undefined ? new Place(now - SLACK_MS) : Place.parse(options.after, now),
+    )
+  }
+
+  async *#read(options: ProjectFeedOptions, place: Place): AsyncGenerator<Delivered, void, void> {
     const reader = new Reader(options)
     this.#attach(reader)
     try {
+      if (options.after === undefined) await this.#skip(reader, place)
+      // Who leaves before the first event goes on from here.
+      yield { cursor: place.toString() }
       for (;;) {
         if (reader.behind) {
           reader.behind = false
-          yield* this.#catchUp(place)
+          yield* this.#catchUp(place, options.signal)
+          // Also when nothing was new, there is less to look at from here.
+          if (reader.idle) yield { cursor: this.#raised(place) }
         }
         if (options.once === true) return
         for (const item of reader.take()) {
@@ -58,13 +72,32 @@ export class ProjectFeed {
         }
         if (options.signal?.aborted === true) return
         if (reader.idle) {
-          place.raise((this.#foreign?.looked ?? 0) - SLACK_MS)
+          this.#raised(place)
           await reader.more()
         }
       }
     } finally {
       this.#detach(reader)
     }
+  }
+
+  /**
+   * Takes everything that is there as given. Events are known a moment after they happened, so a time alone would not tell
+   * those that come from now on: each run that may be moving has its number.
+   */
+  async #skip(reader: Reader, place: Place): Promise<void> {
+    reader.behind = false
+    for (const { run, owner, updated } of await this.#rows()) {
+      if (owner === undefined && updated < place.floor) continue
+      const handle = await handleOf(this.#host, run)
+      for await (const item of handle?.events({ once: true }) ?? []) if (!isLive(item)) place.add(item)
+    }
+  }
+
+  /** For a reader that was given everything that is known. */
+  #raised(place: Place): string {
+    place.raise((this.#foreign?.looked ?? 0) - SLACK_MS)
+    return place.toString()
   }
 
   /** One event from the bus; what lies between it and the last one is read from the journal. */
@@ -85,21 +118,28 @@ export class ProjectFeed {
     }
   }
 
-  async *#catchUp(place: Place): AsyncGenerator<Delivered, void, void> {
+  async *#catchUp(place: Place, signal: AbortSignal | undefined): AsyncGenerator<Delivered, void, void> {
     // In the order in which they were made.
     for (const { run, ended } of (await this.#rows()).toReversed()) {
+      if (signal?.aborted === true) return
       if (place.isOver(run)) continue
       if (ended !== undefined && ended < place.floor && place.reached(run) === undefined) continue
       yield* this.#readOn(run, place)
     }
   }
 
-  /** One list for all who ask at the same time. */
+  /** One list for all who ask at the same time. One that was begun before may lack what came since. */
   #rows(): Promise<RunRow[]> {
-    this.#listing ??= this.#host.runs({ children: true }).finally(() => {
-      this.#listing = undefined
-    })
-    return this.#listing
+    this.#nextList ??= this.#listAfter(this.#list)
+    return this.#nextList
+  }
+
+  async #listAfter(before: Promise<unknown> | undefined): Promise<RunRow[]> {
+    // Whoever asked for that one hears that it failed.
+    await before?.catch(() => undefined)
+    this.#list = this.#nextList
+    this.#nextList = undefined
+    return this.#host.runs({ children: true })
   }
 
   #attach(reader: Reader): void {

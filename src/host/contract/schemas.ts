@@ -1,8 +1,10 @@
 /** The shapes that go over the wire. What is a type elsewhere in the code is said here once more, for those who have no types. */
 import { z } from 'zod'
+import type { ErrorData } from '../../base/nerve-error.ts'
 import type { Gap } from '../../engine/feed.ts'
 import type { LivePart, RunEvent } from '../../engine/bus.ts'
 import type { Outline } from '../../engine/definition.ts'
+import type { Budget, Usage } from '../../journal/events.ts'
 import type { InboxRow, RunRow } from '../../projections/runs.ts'
 import type { HistoryEntry } from '../history/history.ts'
 import type { GatewayStatus } from '../gateway-api.ts'
@@ -31,24 +33,28 @@ export const STATUSES = [
   'cancelled',
 ] as const
 
-const budget = z
-  .strictObject({
+const budget = as<Budget>(
+  z
+    .strictObject({
+      usd: z.number().optional(),
+      tokens: z.number().optional(),
+      calls: z.number().optional(),
+      steps: z.number().optional(),
+      seconds: z.number().optional(),
+      depth: z.number().optional(),
+    })
+    .describe('what a run tree may spend'),
+)
+
+const usage = as<Usage>(
+  z.looseObject({
     usd: z.number().optional(),
     tokens: z.number().optional(),
     calls: z.number().optional(),
     steps: z.number().optional(),
     seconds: z.number().optional(),
-    depth: z.number().optional(),
-  })
-  .describe('what a run tree may spend')
-
-const usage = z.looseObject({
-  usd: z.number().optional(),
-  tokens: z.number().optional(),
-  calls: z.number().optional(),
-  steps: z.number().optional(),
-  seconds: z.number().optional(),
-})
+  }),
+)
 
 const question = z.looseObject({
   id: z.string(),
@@ -86,7 +92,7 @@ const runEvent = as<RunEvent>(
 /** Where a feed goes on. Of one run: the number of its last event. Of all runs: text that means something to Nerve alone. */
 const cursor = z.string().max(65_536)
 
-export const live = z.union([
+const live = z.union([
   as<LivePart>(z.looseObject({ live: z.literal(true), type: z.string(), run: z.string(), path: z.string() })),
   as<Gap | { readonly live: true; readonly type: 'gap'; readonly run: string }>(
     z
@@ -102,7 +108,9 @@ const end = z.looseObject({
   status: z.enum([...STATUSES, 'crashed']),
   ended: z.boolean(),
   output: value.optional(),
-  error: z.looseObject({ name: z.string(), message: z.string(), code: z.string().optional() }).optional(),
+  error: as<ErrorData>(
+    z.looseObject({ name: z.string(), message: z.string(), code: z.string().optional() }),
+  ).optional(),
 })
 
 const catalogEntry = as<CatalogEntry>(

@@ -1,6 +1,6 @@
 /** Reads the history of a node, while it is written or after a crash. */
 import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { LineSplitter } from '../../base/line-splitter.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import { checkName } from '../sessions/session-names.ts'
 import { OPERATIONS, historyFile, type HistoryEntry, type HistoryOperation } from './history.ts'
@@ -41,7 +41,7 @@ export async function readHistory(file: string, filter: HistoryFilter = {}): Pro
   const entries: HistoryEntry[] = []
   let unreadable = 0
   try {
-    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of linesOf(file)) {
       if (line === '') continue
       const entry = parseLine(line)
       if (entry === undefined) unreadable += 1
@@ -52,6 +52,12 @@ export async function readHistory(file: string, filter: HistoryFilter = {}): Pro
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   return { entries, unreadable }
+}
+
+async function* linesOf(file: string): AsyncGenerator<string, void> {
+  const lines = new LineSplitter()
+  for await (const piece of createReadStream(file)) yield* lines.add(piece as Buffer) ?? []
+  yield lines.rest()
 }
 
 /** A line as it was written, or undefined when it is none. */

@@ -58,6 +58,15 @@ describe('the history of a node', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
   })
 
+  it('is read whole, also texts that have separators of lines in them', async () => {
+    const { file } = place()
+    const writer = await openWriter(file)
+    const text = 'one\u2028two\u2029three\nfour\r\nfive'
+    writer.record({ operation: 'send', input: text })
+    await writer.flush()
+    expect(await readHistory(file)).toMatchObject({ entries: [{ input: text }], unreadable: 0 })
+  })
+
   it('makes no file before there is something to write', async () => {
     const { dir, file } = place()
     const writer = await openWriter(file)

@@ -1,7 +1,7 @@
 /** JSON-RPC with a program, one message per line: requests both ways, notifications, and the end of the program. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { LineSplitter } from '../../base/line-splitter.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import { endGroup } from './end-program.ts'
 
@@ -52,7 +52,10 @@ export class JsonRpc {
     this.#child.stderr.on('data', (piece: Buffer) => {
       this.#said = `${this.#said}${piece.toString()}`.slice(-STDERR_CHARACTERS)
     })
-    createInterface({ input: this.#child.stdout }).on('line', (line) => this.#read(line))
+    const lines = new LineSplitter()
+    this.#child.stdout.on('data', (piece: Buffer) => {
+      for (const line of lines.add(piece) ?? []) this.#read(line)
+    })
     // What breaks the pipe is the end of the program, which is heard of here.
     this.#child.stdin.on('error', () => undefined)
     this.#child.on('error', (cause) => this.#end(`could not be started: ${cause.message}`))

@@ -1,0 +1,10 @@
+/** The door for programs that use a host: the one in this process, behind a socket, or over HTTP. */
+export { connect, standalone } from './surfaces/client/connect.ts'
+export { connectHttp } from './surfaces/client/http-client.ts'
+export type { ConnectOptions } from './surfaces/client/connect.ts'
+export type { CallOptions, Client, Question, StartOptions } from './surfaces/client/client.ts'
+export type { ClientNode } from './surfaces/client/client-node.ts'
+export type { ClientRun } from './surfaces/client/client-run.ts'
+export type { EventItem, EventOptions, FollowOptions } from './surfaces/client/events.ts'
+export type { CallName, Contract, Input, Output } from './host/contract/contract.ts'
+export type { Scope } from './host/contract/scopes.ts'

@@ -1,0 +1,20 @@
+/** What handlers of the contract have in common. */
+import type { Actor } from '../../journal/events.ts'
+import type { CallName, Checked, Output } from './contract.ts'
+
+/** Who asks, and until when somebody waits for the answer. */
+export interface Asked {
+  readonly actor: Actor
+  readonly signal: AbortSignal
+}
+
+export type Calls<Names extends CallName = CallName> = {
+  readonly [One in Names]: (input: Checked<One>, asked: Asked) => Promise<Output<One>> | Output<One>
+}
+
+type Given<Options> = { [Key in keyof Options]: Exclude<Options[Key], undefined> }
+
+/** The options without those that were not given: an option that is there and undefined is another thing. */
+export function given<Options extends object>(options: Options): Given<Options> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<Options>
+}

@@ -1,0 +1,56 @@
+/** The feed of the contract: the events of one run or of all, filtered, each with where the feed goes on after it. */
+import { NerveError } from '../../base/nerve-error.ts'
+import { matcher } from '../../engine/bus.ts'
+import { isLive, type FeedItem } from '../../engine/feed.ts'
+import type { Host } from '../host.ts'
+import type { Checked } from './contract.ts'
+import type { Delivered, ProjectFeed } from './project-feed.ts'
+
+/** Opens the feed. What is wrong with what was asked shows here, and not at the first item. */
+export async function eventFeed(
+  host: Host,
+  all: ProjectFeed,
+  { run, ...wanted }: Checked<'events'>,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Delivered>> {
+  if (run === undefined) return filtered(all.read({ ...wanted, signal }), wanted)
+  const after = numberOf(wanted.after ?? '0')
+  const handle = await host.handle(run)
+  const items = handle.events({ after, live: wanted.live === true, once: wanted.once === true, signal })
+  return filtered(placed(items), { ...wanted, run: handle.id })
+}
+
+async function* placed(items: AsyncIterable<FeedItem>): AsyncGenerator<Delivered, void, void> {
+  for await (const item of items) yield isLive(item) ? { item } : { item, cursor: String(item.seq) }
+}
+
+async function* filtered(
+  source: AsyncIterable<Delivered>,
+  { run = '', type, path, after, live }: Checked<'events'>,
+): AsyncGenerator<Delivered, void, void> {
+  const [fitsType, fitsPath] = [matcher(type), matcher(path)]
+  const fits = (item: FeedItem): boolean =>
+    isGap(item) || ((fitsType?.(item.type) ?? true) && (fitsPath?.(pathOf(item)) ?? true))
+  // What was live since the reader left is lost to it, and it should know.
+  if (live === true && after !== undefined && after !== '0') yield { item: lost(run) }
+  for await (const delivered of source) if (delivered.item === undefined || fits(delivered.item)) yield delivered
+}
+
+function numberOf(after: string): number {
+  if (/^\d{1,8}$/.test(after)) return Number(after)
+  throw new NerveError('bad-input', `after: ${JSON.stringify(after.slice(0, 80))} is not the number of an event.`, {
+    data: { field: 'after' },
+  })
+}
+
+function isGap(item: FeedItem): boolean {
+  return isLive(item) && item.type === 'gap'
+}
+
+function pathOf(item: FeedItem): string {
+  return 'path' in item ? (item.path ?? '') : ''
+}
+
+function lost(run: string): FeedItem {
+  return { live: true, type: 'gap', run, path: '' }
+}

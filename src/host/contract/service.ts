@@ -1,0 +1,158 @@
+/**
+ * The contract kept by a host: checks who asks, checks what is asked, and does it. Every transport goes through here, so
+ * that they cannot differ. It knows nothing of sockets.
+ */
+import { NerveError } from '../../base/nerve-error.ts'
+import { nearest } from '../../base/nearest.ts'
+import { parseWith, type Schema } from '../../base/schema.ts'
+import type { Actor } from '../../journal/events.ts'
+import type { Host } from '../host.ts'
+import { createSessionManager, type SessionManager } from '../sessions/session-manager.ts'
+import type { SessionPlan } from '../sessions/session.ts'
+import type { Asked, Calls } from './calls.ts'
+import { contract, isFeed, isName, type Checked, type FeedName, type Name } from './contract.ts'
+import { definitionCalls } from './definition-calls.ts'
+import { eventFeed } from './event-feed.ts'
+import { nodeCalls, startNode } from './node-calls.ts'
+import { ProjectFeed, type Delivered } from './project-feed.ts'
+import { runCalls, startRun } from './run-calls.ts'
+import { SCOPES, type Scope } from './scopes.ts'
+import { startedFeed } from './started-feed.ts'
+
+/** Somebody who asks, as the transport knows them. */
+export interface Caller extends Actor {
+  readonly scope: Scope
+  /** In this process, or through a socket that only the user can open. */
+  readonly local: boolean
+}
+
+export interface ServiceOptions {
+  /** Shown by `health`. */
+  readonly version?: string
+  /** The sessions of the host (default: a manager of its own, whose nodes start when they are first used). */
+  readonly sessions?: SessionManager
+  /** What the project file says about sessions, and about fields of new nodes. */
+  readonly plans?: readonly SessionPlan[]
+  readonly fields?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** Called for `shutdown`, after its caller has been told. Without it, nobody can stop the host from outside. */
+  readonly onShutdown?: (by: Actor) => void
+  readonly onProblem?: (error: unknown) => void
+}
+
+export interface Service {
+  /** A command or a query. */
+  call(name: string, input: unknown, caller: Caller, signal?: AbortSignal): Promise<unknown>
+  /** Opens a feed: it resolves when what was asked for is there. */
+  feed(name: string, input: unknown, caller: Caller, signal: AbortSignal): Promise<AsyncIterable<Delivered>>
+}
+
+export function createService(host: Host, options: ServiceOptions = {}): Service {
+  const onProblem = options.onProblem ?? ((error: unknown) => process.emitWarning(error as Error))
+  const { plans = [], fields = {} } = options
+  const sessions = options.sessions ?? createSessionManager(host, { plans, lazy: true, onProblem })
+  const all = new ProjectFeed(host, onProblem)
+  const nodes = { sessions, plans, fields }
+  const calls: Calls = {
+    ...runCalls(host),
+    ...definitionCalls(host),
+    ...nodeCalls(host, nodes),
+    ...hostCalls(host, options),
+  }
+  const feeds: { readonly [One in FeedName]: Feed<One> } = {
+    events: (wanted, signal) => eventFeed(host, all, wanted, signal),
+    'runs.stream': (wanted, signal) => startedFeed(host, () => startRun(host, wanted), signal),
+    'nodes.stream': (wanted, signal) => startedFeed(host, () => startNode(host, nodes, wanted), signal),
+  }
+  return {
+    async call(name, input, caller, signal = new AbortController().signal) {
+      const known = nameOf(name)
+      if (isFeed(known)) throw wrongKind(name, 'is a feed: subscribe to it')
+      const checked = await admitted(known, input, caller)
+      const handler = calls[known] as (input: unknown, asked: Asked) => unknown
+      return handler(checked, { actor: actorOf(caller), signal })
+    },
+    async feed(name, input, caller, signal) {
+      const known = nameOf(name)
+      if (!isFeed(known)) throw wrongKind(name, 'is not a feed: call it')
+      const checked = await admitted(known, input, caller)
+      return (feeds[known] as Feed<never>)(checked as never, signal)
+    },
+  }
+}
+
+type Feed<One extends FeedName> = (input: Checked<One>, signal: AbortSignal) => Promise<AsyncIterable<Delivered>>
+
+function hostCalls(
+  host: Host,
+  { version, onShutdown }: ServiceOptions,
+): Calls<'gateway.status' | 'health' | 'shutdown'> {
+  const started = Date.now()
+  return {
+    'gateway.status': async () => {
+      if (host.dir === undefined) return []
+      const { gatewayStatus } = await import('../gateway-api.ts')
+      return [...(await gatewayStatus(host.dir))]
+    },
+    health: async () => {
+      const open = await host.runs({ status: ['queued', 'running', 'waiting', 'paused', 'exhausted'] })
+      const questions = (await host.inbox()).length
+      const { id, dir } = host
+      return {
+        ok: true,
+        version,
+        host: id,
+        started,
+        ...(dir === undefined ? {} : { dir }),
+        open: open.length,
+        questions,
+      }
+    },
+    shutdown: (_input, { actor }) => {
+      if (onShutdown === undefined)
+        throw new NerveError(
+          'not-allowed',
+          'This host is not to be stopped from outside: end the program that made it.',
+          {
+            data: { reason: 'host' },
+          },
+        )
+      // The answer goes out before anything closes.
+      setImmediate(onShutdown, actor)
+      return { ok: true }
+    },
+  }
+}
+
+function nameOf(text: string): Name {
+  if (isName(text)) return text
+  const meant = nearest(text, Object.keys(contract))
+  throw new NerveError(
+    'not-found',
+    `There is no command ${JSON.stringify(text.slice(0, 80))}.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`,
+  )
+}
+
+function wrongKind(name: string, how: string): NerveError {
+  return new NerveError('bad-input', `${name} ${how}.`)
+}
+
+/** The input as its schema gives it back, for a caller who may ask. */
+async function admitted<One extends Name>(name: One, input: unknown, caller: Caller): Promise<Checked<One>> {
+  const { scope, input: schema, ...more } = contract[name]
+  if (SCOPES.indexOf(caller.scope) < SCOPES.indexOf(scope))
+    throw new NerveError('not-allowed', `${name} needs the scope '${scope}', and this token has '${caller.scope}'.`, {
+      data: { reason: 'scope', scope },
+    })
+  if ('local' in more && more.local === true && !caller.local)
+    throw new NerveError('not-allowed', `${name} is only for callers on this machine: use the unix socket.`, {
+      data: { reason: 'local' },
+    })
+  return parseWith(schema as unknown as Schema<Checked<One>>, input ?? {}, {
+    code: 'bad-input',
+    what: `The input of ${name}`,
+  })
+}
+
+function actorOf({ by, via }: Caller): Actor {
+  return { ...(by === undefined ? {} : { by }), ...(via === undefined ? {} : { via }) }
+}

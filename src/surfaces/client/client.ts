@@ -1,0 +1,98 @@
+/** The client of a host: the contract as methods, over whatever connection. */
+import type { CallName, Input, Output } from '../../host/contract/contract.ts'
+import { clientNode, type ClientNode } from './client-node.ts'
+import { clientRun, type ClientRun } from './client-run.ts'
+import type { Connection } from './connection.ts'
+import { deliveries, itemsOf, startedItems, type EventItem, type EventOptions, type FollowOptions } from './events.ts'
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+}
+
+export type Question = Output<'questions.list'>[number]
+
+export interface Client {
+  /** Anything of the contract, by its name. */
+  call<One extends CallName>(name: One, input: Input<One>, options?: CallOptions): Promise<Output<One>>
+  readonly runs: {
+    /** Starts a run of a definition that the host knows by this name. */
+    start(definition: string, input?: unknown, options?: StartOptions): Promise<ClientRun>
+    /** The same, with everything that happens in it from the first moment on: events and live parts. */
+    stream(definition: string, input?: unknown, options?: StartOptions & FollowOptions): AsyncIterable<EventItem>
+    list(filter?: Input<'runs.list'>): Promise<Output<'runs.list'>>
+    get(run: string): Promise<Output<'runs.get'>>
+  }
+  /** A run by its id. Asks nothing yet. */
+  run<Result = unknown>(id: string): ClientRun<Result>
+  readonly questions: {
+    list(): Promise<readonly Question[]>
+    answer(question: string, value: unknown): Promise<void>
+    /** Every open question, and every one that is asked from now on. */
+    watch(options?: CallOptions): AsyncIterable<Question>
+  }
+  /** Events of one run or of all. Goes on by itself after a lost connection, without loss and without doubles. */
+  events(wanted?: EventOptions): AsyncIterable<EventItem>
+  /** A node of a session by its name. Asks nothing yet. */
+  node(name: string, options?: { readonly session?: string }): ClientNode
+  definitions(): Promise<Output<'definitions.list'>>
+  health(): Promise<Output<'health'>>
+  close(): Promise<void>
+}
+
+export type StartOptions = Omit<Input<'runs.start'>, 'definition' | 'input'>
+
+export function createClient(connection: Connection): Client {
+  const call: Client['call'] = async (name, input, options = {}) =>
+    (await connection.call(name, input, options.signal)) as Output<typeof name>
+  const parts = { connection, call }
+  return {
+    call,
+    runs: {
+      start: async (definition, input, options = {}) => {
+        const { run } = await call('runs.start', { ...options, definition, ...(input === undefined ? {} : { input }) })
+        return clientRun(parts, run)
+      },
+      stream: (definition, input, { signal, onCursor, onLost, ...more } = {}) =>
+        startedItems(connection, {
+          name: 'runs.stream',
+          input: { ...more, definition, ...(input === undefined ? {} : { input }) },
+          options: { ...(signal && { signal }), ...(onCursor && { onCursor }), ...(onLost && { onLost }) },
+        }),
+      list: (filter = {}) => call('runs.list', filter),
+      get: (run) => call('runs.get', { run }),
+    },
+    run: (id) => clientRun(parts, id),
+    questions: {
+      list: () => call('questions.list', {}),
+      answer: async (question, value) => void (await call('questions.answer', { question, value })),
+      watch: (options = {}) => watchQuestions(parts, options.signal),
+    },
+    events: (wanted = {}) => itemsOf(connection, wanted),
+    node: (name, options = {}) => clientNode(parts, { node: name, ...options }),
+    definitions: () => call('definitions.list', {}),
+    health: () => call('health', {}),
+    close: () => connection.close(),
+  }
+}
+
+export interface ClientParts {
+  readonly connection: Connection
+  readonly call: Client['call']
+}
+
+async function* watchQuestions({ connection, call }: ClientParts, signal?: AbortSignal): AsyncGenerator<Question> {
+  const told = new Set<string>()
+  const asked = deliveries(connection, { type: 'question-asked', ...(signal === undefined ? {} : { signal }) })
+  let first = true
+  for await (const { item } of asked) {
+    // The first thing that a feed of all runs gives is its place: from then on nothing is missed.
+    const open =
+      first || item !== undefined ? await call('questions.list', {}, signal === undefined ? {} : { signal }) : []
+    first = false
+    for (const question of open) {
+      if (told.has(question.id)) continue
+      told.add(question.id)
+      yield question
+    }
+  }
+}

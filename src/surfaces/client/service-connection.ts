@@ -1,0 +1,21 @@
+/** A host in this process. */
+import type { Caller, Service } from '../../host/contract/service.ts'
+import type { Connection } from './connection.ts'
+
+export function serviceConnection(
+  service: Service,
+  { caller, close }: { readonly caller: Caller; readonly close: () => Promise<void> },
+): Connection {
+  const over = new AbortController()
+  return {
+    call: (name, input, signal) =>
+      service.call(name, input, caller, signal === undefined ? over.signal : AbortSignal.any([signal, over.signal])),
+    async *feed(name, input, signal) {
+      yield* await service.feed(name, input, caller, AbortSignal.any([signal, over.signal]))
+    },
+    close: () => {
+      over.abort()
+      return close()
+    },
+  }
+}

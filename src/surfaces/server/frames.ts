@@ -1,0 +1,154 @@
+/**
+ * The line protocol for one client, on whatever carries its frames (see host/contract/wire.ts). Requests are answered as
+ * they are done, not in order: the id tells which. What cannot be read is answered with an error, and changes nothing.
+ */
+import { NerveError, errorData } from '../../base/nerve-error.ts'
+import type { Service } from '../../host/contract/service.ts'
+import { encode, errorOnWire, type FrameId, type Reply, type Request } from '../../host/contract/wire.ts'
+import type { Visitor } from './doorkeeper.ts'
+import { itemText } from './item-text.ts'
+import type { Link } from './link.ts'
+
+/** How much one client may have under way at once. */
+const MOST_OPEN = 256
+
+export interface FramesOptions {
+  readonly service: Service
+  readonly link: Link
+  /** Who it is, where that is known. */
+  readonly visitor?: Visitor | undefined
+  /** Lets somebody in who gives a token. */
+  readonly admit: (secret: string) => Visitor
+}
+
+export class Frames {
+  readonly #options: FramesOptions
+  readonly #open = new Map<FrameId, AbortController>()
+  #visitor: Visitor | undefined
+  #unnamed = 0
+
+  constructor(options: FramesOptions) {
+    this.#options = options
+    this.#visitor = options.visitor
+    options.link.over.addEventListener('abort', () => {
+      for (const one of this.#open.values()) one.abort()
+    })
+  }
+
+  /** Somebody was let in. */
+  get isKnown(): boolean {
+    return this.#visitor !== undefined
+  }
+
+  /** Says what is wrong with all of it, and ends it. */
+  refuse(error: NerveError): void {
+    void this.#reply({ error: errorOnWire(error) })
+    this.#options.link.close()
+  }
+
+  async receive(text: string): Promise<void> {
+    if (text.trim() === '') return
+    let id: FrameId | undefined
+    try {
+      const request = requestIn(text)
+      id = request.id
+      await this.#answer(request)
+    } catch (error) {
+      await this.#reply({ ...(id === undefined ? {} : { id }), error: errorOnWire(error) })
+      // Who was not let in has nothing more to say.
+      if (this.#visitor === undefined) this.#options.link.close()
+    }
+  }
+
+  async #answer(request: Request): Promise<void> {
+    const { id, token, stop, call, feed, input } = request
+    const own = id === undefined ? {} : { id }
+    if (token !== undefined) {
+      this.#visitor = this.#options.admit(token)
+      return this.#reply({ ...own, result: { scope: this.#visitor.caller.scope } })
+    }
+    const visitor = this.#welcome()
+    if (stop === true) return this.#open.get(id ?? '')?.abort()
+    visitor.count()
+    if (call !== undefined) {
+      const result = await this.#during(id, (signal) => this.#options.service.call(call, input, visitor.caller, signal))
+      return this.#reply({ ...own, result: result ?? null })
+    }
+    if (feed === undefined) throw new NerveError('bad-input', 'A line has neither call, feed, stop nor token.')
+    await this.#during(id, (signal) => this.#feed({ name: feed, input, own, visitor }, signal))
+    return this.#reply({ ...own, end: true })
+  }
+
+  #welcome(): Visitor {
+    if (this.#visitor?.isWelcome() === true) return this.#visitor
+    const known = this.#visitor !== undefined
+    this.#visitor = undefined
+    throw new NerveError(
+      'not-allowed',
+      known ? 'This token was rotated or revoked.' : 'A token is needed here: {"token":"…"} as the first line.',
+      { data: { reason: 'token' } },
+    )
+  }
+
+  /** Does something that the client can stop by its id. */
+  async #during<Value>(id: FrameId | undefined, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    this.#unnamed += 1
+    const key = id ?? `unnamed ${this.#unnamed}`
+    if (this.#open.has(key)) throw new NerveError('bad-input', `The id ${JSON.stringify(id)} is under way already.`)
+    if (this.#open.size >= MOST_OPEN)
+      throw new NerveError('limit-reached', `${MOST_OPEN} requests are under way on this connection already.`, {
+        retry: 'later',
+        data: { reason: 'open' },
+      })
+    const stop = new AbortController()
+    if (this.#options.link.over.aborted) stop.abort()
+    this.#open.set(key, stop)
+    try {
+      return await work(stop.signal)
+    } finally {
+      this.#open.delete(key)
+    }
+  }
+
+  async #feed(
+    { name, input, own, visitor }: { name: string; input: unknown; own: { id?: FrameId }; visitor: Visitor },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const id = own.id === undefined ? '' : `"id":${JSON.stringify(own.id)},`
+    const items = await this.#options.service.feed(name, input, visitor.caller, signal)
+    for await (const { item, cursor } of items) {
+      if (!visitor.isWelcome()) this.#welcome()
+      const what = item === undefined ? '' : `"item":${itemText(item)}`
+      const where = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`
+      await this.#options.link.send(`{${id}${what}${what !== '' && where !== '' ? ',' : ''}${where}}\n`)
+      if (signal.aborted) return
+    }
+  }
+
+  #reply(reply: Reply): Promise<void> {
+    let text: string
+    try {
+      text = encode(reply)
+    } catch (error) {
+      const { id } = reply
+      text = JSON.stringify({ ...(id === undefined ? {} : { id }), error: errorData(error) })
+    }
+    return this.#options.link.send(`${text}\n`)
+  }
+}
+
+function requestIn(text: string): Request {
+  let found: unknown
+  try {
+    found = JSON.parse(text)
+  } catch {
+    throw new NerveError('bad-input', `A line is not JSON: ${JSON.stringify(text.slice(0, 60))}`)
+  }
+  if (typeof found !== 'object' || found === null || Array.isArray(found))
+    throw new NerveError('bad-input', 'A line is not a JSON object.')
+  const { id, call, feed, token, stop } = found as Readonly<Record<string, unknown>>
+  const texts = [call, feed, token].every((one) => one === undefined || typeof one === 'string')
+  const isId = id === undefined || typeof id === 'string' || typeof id === 'number'
+  if (texts && isId && (stop === undefined || stop === true)) return found
+  throw new NerveError('bad-input', 'id is a text or a number; call, feed and token are texts; stop is true.')
+}

@@ -1,0 +1,246 @@
+/**
+ * A host for other processes: one contract on a unix socket (the default), and on a TCP port where somebody asks for it.
+ * Both speak the line protocol and HTTP, with server-sent events and WebSockets: the first byte tells which.
+ */
+import type { Server as HttpServer } from 'node:http'
+import { createServer, isIP, type AddressInfo, type Server as NetServer, type Socket } from 'node:net'
+import { rmSync } from 'node:fs'
+import { NerveError } from '../../base/nerve-error.ts'
+import { LineSplitter } from '../../base/line-splitter.ts'
+import type { Service } from '../../host/contract/service.ts'
+import { Doorkeeper } from './doorkeeper.ts'
+import { Frames } from './frames.ts'
+import { streamLink } from './link.ts'
+import type { Rate } from './rate-limit.ts'
+import { listenPrivately, prepareSocket } from './socket-file.ts'
+import type { Tokens } from './tokens.ts'
+
+export interface ServerOptions {
+  readonly service: Service
+  /** Where the unix socket is to be. */
+  readonly socket?: string
+  /** A TCP port as well. Callers need a token. */
+  readonly tcp?: TcpOptions
+  readonly tokens?: Tokens
+  /** Names by which this host is called in addresses, beside loopback and its own address. */
+  readonly hosts?: readonly string[]
+  /** Where pages may come from that use it. Its own pages always may. */
+  readonly origins?: readonly string[]
+  /** The most bytes of a request (default 1 MiB). */
+  readonly maxBody?: number
+  /** How often a token may ask (default 500 a second, 1,000 at once). */
+  readonly rate?: Rate
+  /** How long a client that does not read is waited for, in ms (default 30,000). Then it is let go, and can come back. */
+  readonly patience?: number
+  /** The most connections at once (default 4,096). */
+  readonly maxConnections?: number
+  /** Shown in the OpenAPI document. */
+  readonly version?: string
+  readonly onProblem?: (error: unknown) => void
+}
+
+export interface TcpOptions {
+  /** 0 takes a free one. */
+  readonly port: number
+  /** The address to listen at (default 127.0.0.1). */
+  readonly host?: string
+  /** Says that it is meant to be reached from other machines. */
+  readonly beyondLoopback?: boolean
+}
+
+export interface Server {
+  readonly socket: string | undefined
+  /** The address of the TCP port: http://127.0.0.1:4400 */
+  readonly url: string | undefined
+  /** How many clients are connected now. */
+  readonly connections: number
+  close(): Promise<void>
+}
+
+const MAX_BODY = 1_048_576
+const MAX_CONNECTIONS = 4_096
+/** Cursors of many runs are long, and come in a header. */
+const MAX_HEADER = 65_536
+const FIRST_BYTE_MS = 30_000
+const LOOPBACK = /^(localhost|127\.|::1$|\[::1\]$)/
+
+export async function startServer(options: ServerOptions): Promise<Server> {
+  check(options)
+  const { socket, tcp } = options
+  const entrance = new Entrance(options)
+  const listening: NetServer[] = []
+  try {
+    const path = socket === undefined ? undefined : await prepareSocket(socket)
+    if (path !== undefined) listening.push(await listenAt(entrance.door(true), path))
+    if (tcp !== undefined) listening.push(await listenAt(entrance.door(false), { host: '127.0.0.1', ...tcp }))
+    const address = tcp === undefined ? undefined : (listening.at(-1)?.address() as AddressInfo)
+    return {
+      socket: path,
+      url: address === undefined ? undefined : urlOf(address),
+      get connections() {
+        return entrance.connections
+      },
+      close: async () => {
+        entrance.close()
+        await Promise.all(listening.map((one) => new Promise((resolve) => one.close(resolve))))
+        if (path !== undefined) rmSync(path, { force: true })
+      },
+    }
+  } catch (error) {
+    for (const one of listening) one.close()
+    throw error
+  }
+}
+
+function check({ socket, tcp, tokens }: ServerOptions): void {
+  if (socket === undefined && tcp === undefined)
+    throw new NerveError('bad-option', 'A server needs a socket, a TCP port, or both.')
+  if (tcp === undefined) return
+  if (tokens === undefined)
+    throw new NerveError('bad-option', 'A TCP port needs tokens: every program on this machine can reach it.')
+  if (!LOOPBACK.test(tcp.host ?? '127.0.0.1') && tcp.beyondLoopback !== true)
+    throw new NerveError(
+      'not-allowed',
+      `${tcp.host} can be reached from other machines. If that is meant, say so: beyondLoopback. Tokens and everything else ` +
+        'travel unencrypted; put a proxy with TLS in front of it, or use an SSH tunnel.',
+      { data: { reason: 'host' } },
+    )
+}
+
+function listenAt(server: NetServer, where: string | TcpOptions): Promise<NetServer> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) => {
+      const place = typeof where === 'string' ? where : `${where.host}:${where.port}`
+      reject(new NerveError('bad-option', `The host cannot listen at ${place}: ${cause.message}`, { cause }))
+    })
+    server.once('listening', () => resolve(server))
+    if (typeof where === 'string') listenPrivately(where, () => server.listen(where))
+    else server.listen(where.port, where.host)
+  })
+}
+
+function urlOf({ address, port, family }: AddressInfo): string {
+  return `http://${family === 'IPv6' || isIP(address) === 6 ? `[${address}]` : address}:${port}`
+}
+
+/** Takes clients in. */
+class Entrance {
+  readonly #options: ServerOptions
+  readonly #doorkeeper: Doorkeeper
+  readonly #onProblem: (error: unknown) => void
+  readonly #sockets = new Set<Socket>()
+  #http: Promise<HttpServer> | undefined
+
+  constructor(options: ServerOptions) {
+    this.#options = options
+    this.#doorkeeper = new Doorkeeper(options)
+    this.#onProblem = options.onProblem ?? ((error) => process.emitWarning(error as Error))
+  }
+
+  get connections(): number {
+    return this.#sockets.size
+  }
+
+  /** `isNear`: only the user can open it. */
+  door(isNear: boolean): NetServer {
+    const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, (socket) =>
+      this.#enter(socket, isNear),
+    )
+    server.maxConnections = this.#options.maxConnections ?? MAX_CONNECTIONS
+    return server
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #enter(socket: Socket, isNear: boolean): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    // A client that breaks off is no trouble of ours.
+    socket.on('error', () => socket.destroy())
+    const late = setTimeout(() => socket.destroy(), FIRST_BYTE_MS)
+    socket.once('close', () => clearTimeout(late))
+    socket.once('readable', () => {
+      clearTimeout(late)
+      const first = socket.read() as Buffer | null
+      if (first === null) return void socket.destroy()
+      socket.unshift(first)
+      if (isLineProtocol(first)) this.#serveLines(socket, isNear)
+      else
+        this.#serveHttp(socket, isNear).catch((error: unknown) => {
+          this.#onProblem(error)
+          socket.destroy()
+        })
+    })
+  }
+
+  #serveLines(socket: Socket, isNear: boolean): void {
+    const { service, patience, maxBody = MAX_BODY } = this.#options
+    const link = streamLink(socket, patience)
+    const from = socket.remoteAddress ?? ''
+    const admit = (secret: string) => this.#doorkeeper.withToken(secret, from, 'tcp')
+    const visitor = isNear ? this.#doorkeeper.neighbour() : undefined
+    const frames = new Frames({ service, link, admit, visitor })
+    const lines = new LineSplitter(maxBody)
+    const late = setTimeout(() => {
+      if (!frames.isKnown) socket.destroy()
+    }, FIRST_BYTE_MS)
+    socket.once('close', () => clearTimeout(late))
+    socket.on('data', (chunk) => {
+      const whole = lines.add(chunk)
+      for (const line of whole ?? []) frames.receive(line).catch(this.#onProblem)
+      if (whole === undefined) {
+        socket.pause()
+        frames.refuse(
+          new NerveError('limit-reached', `A line is longer than ${maxBody} bytes.`, { data: { reason: 'size' } }),
+        )
+      }
+    })
+  }
+
+  async #serveHttp(socket: Socket, isNear: boolean): Promise<void> {
+    this.#http ??= this.#makeHttp()
+    const http = await this.#http
+    const late = setTimeout(() => socket.destroy(), FIRST_BYTE_MS)
+    socket.once('close', () => clearTimeout(late))
+    arrivals.set(socket, { isNear, late })
+    http.emit('connection', socket)
+  }
+
+  async #makeHttp(): Promise<HttpServer> {
+    // Loaded by the first who needs it: most clients are neighbours, who do not.
+    const [{ createServer: createHttp }, { answerHttp }] = await Promise.all([import('node:http'), import('./http.ts')])
+    const { maxBody = MAX_BODY } = this.#options
+    const options = { ...this.#options, maxBody, doorkeeper: this.#doorkeeper, onProblem: this.#onProblem }
+    const server = createHttp({ maxHeaderSize: MAX_HEADER, keepAliveTimeout: 30_000 }, (request, response) => {
+      void answerHttp(options, { request, response, isNear: isNeighbour(request.socket) })
+    })
+    server.timeout = 2 * FIRST_BYTE_MS
+    server.on('upgrade', (request, socket, head) => {
+      const isNear = isNeighbour(request.socket)
+      import('./websocket.ts')
+        .then(({ webSockets }) => webSockets(options).take({ request, socket, head, isNear }))
+        .catch((error: unknown) => {
+          this.#onProblem(error)
+          socket.destroy()
+        })
+    })
+    return server
+  }
+}
+
+/** Where a connection for HTTP came in, and what ends it when no request comes. */
+const arrivals = new WeakMap<Socket, { readonly isNear: boolean; readonly late: NodeJS.Timeout }>()
+
+/** Asked when a whole request has come. */
+function isNeighbour(socket: Socket): boolean {
+  const arrival = arrivals.get(socket)
+  clearTimeout(arrival?.late)
+  return arrival?.isNear === true
+}
+
+/** Lines are JSON objects. Requests begin with a letter. */
+function isLineProtocol([first]: Buffer): boolean {
+  return first === 0x7b || first === 0x20 || first === 0x0a || first === 0x0d || first === 0x09
+}

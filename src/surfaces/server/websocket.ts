@@ -1,0 +1,102 @@
+/** The line protocol over WebSockets: one frame per message. For browsers, whose first message has the token. */
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer, type WebSocket } from 'ws'
+import { NerveError } from '../../base/nerve-error.ts'
+import type { Service } from '../../host/contract/service.ts'
+import { bearerIn, type Doorkeeper } from './doorkeeper.ts'
+import { Frames, type FramesOptions } from './frames.ts'
+import { statusOf } from './http-status.ts'
+import { PATIENCE_MS, type Link } from './link.ts'
+
+export interface WebSocketOptions {
+  readonly service: Service
+  readonly doorkeeper: Doorkeeper
+  readonly maxBody: number
+  readonly patience?: number | undefined
+  readonly onProblem: (error: unknown) => void
+}
+
+const PATH = '/v1/socket'
+/** More than this unsent, and the client is waited for. */
+const MOST_UNSENT = 65_536
+const TOKEN_MS = 10_000
+
+export interface Upgrade {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+  readonly isNear: boolean
+}
+
+const made = new WeakMap<object, WebSockets>()
+
+/** The ones of a server, made for its first client. */
+export function webSockets(options: WebSocketOptions): WebSockets {
+  const there = made.get(options.doorkeeper) ?? new WebSockets(options)
+  made.set(options.doorkeeper, there)
+  return there
+}
+
+class WebSockets {
+  readonly #options: WebSocketOptions
+  readonly #server: WebSocketServer
+
+  constructor(options: WebSocketOptions) {
+    this.#options = options
+    this.#server = new WebSocketServer({ noServer: true, maxPayload: options.maxBody, perMessageDeflate: false })
+  }
+
+  /** Takes over a connection, or refuses it with the status that a request would get. */
+  take({ request, socket, head, isNear }: Upgrade): void {
+    try {
+      const { doorkeeper } = this.#options
+      if (!isNear) doorkeeper.checkAddress(request.headers, request.socket)
+      if ((request.url ?? '').split('?')[0] !== PATH)
+        throw new NerveError('not-found', `There is no WebSocket here: it is at ${PATH}.`)
+      const secret = bearerIn(request.headers)
+      const from = request.socket.remoteAddress ?? ''
+      const admit = (token: string) => doorkeeper.withToken(token, from, 'websocket')
+      const visitor = isNear ? doorkeeper.neighbour() : secret === undefined ? undefined : admit(secret)
+      this.#server.handleUpgrade(request, socket, head, (client) => this.#serve(client, { visitor, admit }))
+    } catch (error) {
+      socket.end(`HTTP/1.1 ${statusOf(error)} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+    }
+  }
+
+  #serve(client: WebSocket, who: Pick<FramesOptions, 'visitor' | 'admit'>): void {
+    const { service, onProblem, patience } = this.#options
+    const link = webSocketLink(client, patience)
+    const frames = new Frames({ service, link, ...who })
+    const late = setTimeout(() => {
+      if (!frames.isKnown) client.close(1008, 'no token')
+    }, TOKEN_MS)
+    client.on('close', () => clearTimeout(late))
+    // A client that breaks the protocol is closed by the library; the error is its own.
+    client.on('error', () => client.terminate())
+    client.on('message', (data, isBinary) => {
+      if (isBinary) client.close(1003, 'text only')
+      else frames.receive((data as Buffer).toString('utf8')).catch(onProblem)
+    })
+  }
+}
+
+function webSocketLink(client: WebSocket, patience = PATIENCE_MS): Link {
+  const gone = new AbortController()
+  client.once('close', () => gone.abort())
+  return {
+    over: gone.signal,
+    send: (text) =>
+      new Promise((resolve) => {
+        if (client.readyState !== client.OPEN) return resolve()
+        const isFull = client.bufferedAmount > MOST_UNSENT
+        const timer = isFull ? setTimeout(() => client.terminate(), patience) : undefined
+        client.send(text.trimEnd(), () => {
+          clearTimeout(timer)
+          if (isFull) resolve()
+        })
+        if (!isFull) resolve()
+      }),
+    close: () => client.close(1008),
+  }
+}
