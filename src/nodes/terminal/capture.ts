@@ -31,9 +31,9 @@ export class Capture {
     if (code !== undefined) this.exitCode = code
   }
 
-  text(text: string): void {
+  text(text: string, ends: number): void {
     if (!this.open) return
-    this.transcript.text(text)
+    this.transcript.text(text, ends)
     if (this.#onText === undefined || this.transcript.alternate) return
     // The return before a line end says nothing; alone it means that the line is written again.
     const returned = this.#returned && !text.startsWith('\r\n')

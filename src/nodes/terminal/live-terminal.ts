@@ -20,7 +20,7 @@ import { ScreenModel, type TerminalScreen } from './screen-model.ts'
 import type { MarkedShell } from './shell-marks.ts'
 import type { TerminalPlan } from './terminal-options.ts'
 import type { Exit, Past, ProcessSize, TerminalProcess } from './terminal-process.ts'
-import { Transcript } from './transcript.ts'
+import { lineEnds, Transcript } from './transcript.ts'
 
 /** `prompting`: a command has ended, and the prompt is not there yet. Without marks it stays `starting`. */
 export type Phase = 'starting' | 'prompting' | 'ready' | 'sent' | 'running' | 'continuation'
@@ -198,8 +198,9 @@ export class LiveTerminal implements EscapeSink {
   }
 
   text(text: string): void {
-    this.transcript.text(text)
-    this.#capture?.text(text)
+    const ends = lineEnds(text)
+    this.transcript.text(text, ends)
+    this.#capture?.text(text, ends)
   }
 
   control(code: number): void {

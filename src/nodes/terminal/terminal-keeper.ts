@@ -33,7 +33,7 @@ export interface Command {
 
 interface Listening {
   readonly signal?: AbortSignal | undefined
-  readonly onText: (text: string) => void
+  readonly onText: ((text: string) => void) | undefined
   readonly onWait: (holder: string) => void
 }
 

@@ -113,7 +113,8 @@ function made(id: string, plan: TerminalPlan, forkedFrom?: string): TerminalNode
   const execute = async (input: TerminalInput, call: TerminalCall = {}): Promise<TerminalResult> =>
     keeper.execute(commandOf(id, input, plan, call), {
       signal: call.signal,
-      onText: (text) => call.emit?.('output', text),
+      // Text that nobody hears is not made.
+      onText: call.emit === undefined ? undefined : (text) => call.emit?.('output', text),
       onWait: (holder) => call.emit?.('waiting', { for: holder }),
     })
   return {

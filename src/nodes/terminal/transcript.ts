@@ -87,13 +87,11 @@ export class Transcript {
     this.#size = this.#row = this.#column = 0
   }
 
-  /** Text, with line ends (`\r\n`) in it. */
-  text(text: string): void {
+  /** Text, with line ends (`\r\n`) in it. Whoever has counted them need not do it again. */
+  text(text: string, ends = lineEnds(text)): void {
     if (this.#alternate) return
     const atEnd = this.#row === this.#lines.length - 1 && this.#column === this.#lines[this.#row]?.length
     if (!atEnd) return this.#print(text)
-    let ends = 0
-    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) ends += 1
     this.#returned = false
     this.#queue.push({ text, ends })
     this.#queued.characters += text.length
@@ -312,4 +310,10 @@ export class Transcript {
     this.#lines[this.#row] = Buffer.from(line.slice(gone)).toString()
     this.#column = Math.max(0, this.#column - gone)
   }
+}
+
+export function lineEnds(text: string): number {
+  let ends = 0
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) ends += 1
+  return ends
 }
