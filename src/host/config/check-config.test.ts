@@ -97,3 +97,18 @@ describe('withDefaults', () => {
     expect(made({ kind: 'http' })).toEqual({ kind: 'http', id: 'a' })
   })
 })
+
+it('says which nodes cannot be started in the order that they ask for', async () => {
+  const node = (id: string, after: readonly string[]) => ({ node: { kind: 'identity', id }, after })
+  const given = {
+    nodes: [node('a', ['b']), node('b', ['c']), node('c', ['a']), node('d', ['bb'])],
+    sessions: { work: { nodes: [node('e', ['a'])] } },
+  }
+  expect(await checkConfig(given, { dir: '/', factory: nodeFactory })).toEqual({
+    problems: [
+      "session 'work': 'e' comes after 'a', which is not in it.",
+      "session 'default': 'd' comes after 'bb', which is not in it. Did you mean 'b'?",
+      "session 'default': 'a' comes after itself.",
+    ],
+  })
+})

@@ -86,6 +86,7 @@ class ConfigCheck {
     this.#unique(all)
     const claimed = new Set(sessions.flatMap(({ items }) => items))
     const rest = nodes.filter((item) => !claimed.has(item))
+    this.#order(sessions, rest)
     return {
       sessions: plans(sessions, rest),
       definitions: all.map(({ node }) => node).filter(isDefinition),
@@ -223,6 +224,21 @@ class ConfigCheck {
     }
   }
 
+  /** What comes after something has to be in one session with it, and not also before it. */
+  #order(sessions: readonly CheckedSession[], rest: readonly Item[]): void {
+    for (const { name, nodes = [] } of plans(sessions, rest)) {
+      const after = new Map((nodes as readonly Item[]).map((item) => [item.as ?? nameOf(item.node), item.after ?? []]))
+      for (const [node, before] of after)
+        for (const one of before)
+          if (!after.has(one))
+            this.problems.push(
+              `session '${name}': '${node}' comes after '${one}', which is not in it. ${hint(one, [...after.keys()]) ?? ''}`.trim(),
+            )
+      const circle = [...after.keys()].find((node) => reaches(after, node, node))
+      if (circle !== undefined) this.problems.push(`session '${name}': '${circle}' comes after itself.`)
+    }
+  }
+
   #caught(at: string, error: unknown): void {
     if (!isNerveError(error)) throw error
     this.problems.push(`${at}: ${error.message}`)
@@ -246,6 +262,20 @@ function plans(sessions: readonly CheckedSession[], rest: readonly Item[]): read
     tags,
     nodes: (name === DEFAULT_SESSION ? [...items, ...rest] : items).map(({ name: _name, ...entry }) => entry),
   }))
+}
+
+function reaches(
+  after: ReadonlyMap<string, readonly string[]>,
+  from: string,
+  to: string,
+  seen = new Set<string>(),
+): boolean {
+  return (after.get(from) ?? []).some((one) => {
+    if (one === to) return true
+    if (seen.has(one)) return false
+    seen.add(one)
+    return reaches(after, one, to, seen)
+  })
 }
 
 function isEntryLike(given: object): boolean {
