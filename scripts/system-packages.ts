@@ -15,6 +15,8 @@ const WANTED: Readonly<Record<string, string>> = {
   tmux: 'tmux',
   curl: 'curl',
   nc: 'netcat-openbsd',
+  vim: 'vim',
+  strace: 'strace',
   // Big, and used by the long tests alone.
   ...(process.argv.includes('--long') ? { kitty: 'kitty', Xvfb: 'xvfb' } : {}),
 }
