@@ -27,7 +27,8 @@ function isCurrent(): boolean {
 function install(): string | undefined {
   const cli = process.env['npm_execpath'] ?? ''
   const [command, first] = cli.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
-  const args = [...first, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  // Not `ci`: the lockfile cannot name packages for other machines that the registry does not have.
+  const args = [...first, 'install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const { status, error } = spawnSync(command, args, { cwd: FOLDER, stdio: ['ignore', 2, 2], timeout: 600_000 })
   if (status !== 0) return error === undefined ? `npm ended with ${status ?? 'a signal'}` : error.message
   writeFileSync(STAMP, wanted())
