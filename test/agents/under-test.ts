@@ -64,7 +64,13 @@ export const AGENTS = {
     file: files.codex,
     adapter: codexAgent({ command: files.codex }),
     model: 'gpt-5-codex',
-    env: ({ home }) => ({ PATH, HOME: home, CODEX_HOME: folder(home, 'codex') }),
+    env: ({ home }) => {
+      const own = folder(home, 'codex')
+      // Its sandbox would leave an empty .git in the folder for temporary files, which then looks like a project.
+      const settings = '[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n'
+      writeFileSync(join(own, 'config.toml'), settings)
+      return { PATH, HOME: home, CODEX_HOME: own }
+    },
   },
   copilot: {
     file: files.copilot,
