@@ -11,6 +11,8 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const FILE = join(ROOT, 'docs', 'agents-matrix.md')
 const FILES = ['acp', 'claude', 'codex', 'copilot', 'gemini', 'killed', 'opencode', 'scripted']
 const SKIPPED = / \(skipped: (.*)\)$/
+/** The other packages that the tests bring are no agents. */
+const AGENT_PACKAGE = /claude|codex|copilot|gemini|opencode/
 
 interface Found {
   readonly agent: string
@@ -75,6 +77,7 @@ export default class AgentsMatrixReporter implements Reporter {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'vendors', 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>
     }
-    writeFileSync(FILE, matrix(all, dependencies))
+    const agents = Object.entries(dependencies).filter(([name]) => AGENT_PACKAGE.test(name))
+    writeFileSync(FILE, matrix(all, Object.fromEntries(agents)))
   }
 }

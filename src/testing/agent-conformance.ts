@@ -303,7 +303,9 @@ const CASES: Readonly<
   'tells that it has asked too often': {
     run: async (bench) => {
       const session = await bench.open()
-      const { end } = await says(session, { fail: { status: 429, message: 'rate limit reached, slow down' } })
+      // With when to try again, as providers say it: without that, some agents try for a minute before they give up.
+      const fail = { status: 429, message: 'rate limit reached, slow down', retryAfter: '0ms' } as const
+      const { end } = await says(session, { fail })
       strictEqual(end.reason, 'rate-limited', `${end.reason}: ${end.error ?? ''}`)
     },
   },

@@ -171,7 +171,7 @@ class Worker {
 }
 
 /** Until no process works in the folder: all of an agent and of its tools do. */
-async function untilNone(cwd: string): Promise<void> {
+export async function untilNone(cwd: string): Promise<void> {
   for (let left = 100; ; left -= 1) {
     const found = processesIn(cwd)
     if (found.length === 0) return

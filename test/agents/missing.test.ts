@@ -1,4 +1,6 @@
-/** Agents that are not there: said with the command that installs them, and nothing is started. */
+/** Agents that are not there: said with the command that installs them, and nothing is started. And how long an adapter may be. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   acpAgent,
@@ -9,6 +11,7 @@ import {
   opencodeAgent,
   type AgentAdapter,
 } from 'nerve/agents'
+import { ROOT } from './under-test.ts'
 
 const gone = '/nowhere/at/all'
 
@@ -43,5 +46,20 @@ describe.each(MISSING)('$name, where it is not', (adapter, install) => {
       data: { install },
     })
     expect(started).toBe(0)
+  })
+})
+
+describe('an adapter', () => {
+  const folder = join(ROOT, 'src', 'nodes', 'agents')
+  const adapters = readdirSync(folder).filter((name) => name.endsWith('-agent.ts'))
+
+  it('is a file for each agent that there is', () => {
+    const names = [...MISSING.map(([{ name }]) => name.replace('mine', 'acp')), 'scripted']
+    expect(adapters.toSorted()).toEqual(names.map((name) => `${name}-agent.ts`).toSorted())
+  })
+
+  // What takes more is either shared with others, or something that the agent does by itself.
+  it.each(adapters)('%s has at most 250 lines', (name) => {
+    expect(readFileSync(join(folder, name), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(250)
   })
 })

@@ -88,6 +88,7 @@ export interface AgentOpen {
   readonly mcpServers?: Readonly<Record<string, McpServerOptions>>
   /** Where to reach the model instead of the vendor's own address. */
   readonly gateway?: { readonly url: string; readonly token: string }
+  /** It never fails: what goes wrong where it is decided is a denial. */
   readonly permission: (request: PermissionRequest) => Promise<PermissionDecision>
   /** A process of this session has started. */
   readonly started: (pid: number) => void

@@ -135,6 +135,15 @@ export class AgentLife {
     }
   }
 
+  /** An agent that is not answered would wait for ever. */
+  async #permit(request: PermissionRequest): Promise<PermissionDecision> {
+    try {
+      return await this.hooks.permission(request)
+    } catch (error) {
+      return { allow: false, reason: (error as Error).message }
+    }
+  }
+
   #options(adapter: AgentAdapter, mark: string, token: string | undefined): AgentOpen {
     const { cwd, model, system, tools, mcpServers, gateway, native, env, inherit = [] } = this.#plan
     const above = process.env[MARK_NAME] ?? ''
@@ -154,7 +163,7 @@ export class AgentLife {
       ...(mcpServers === undefined ? {} : { mcpServers }),
       ...(native === undefined ? {} : { native }),
       ...(gateway === undefined || token === undefined ? {} : { gateway: { url: gateway.url, token } }),
-      permission: (request) => this.hooks.permission(request),
+      permission: (request) => this.#permit(request),
       started: (pid) => guardProcess(mark, pid),
       onNative: (event) => this.hooks.native(event),
     }

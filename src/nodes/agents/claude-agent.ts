@@ -1,23 +1,17 @@
 /** Claude Code, by its Agent SDK: one streaming query for each session, resumed by its id. */
 import { spawn, type SpawnOptions } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import {
-  ABILITIES,
-  able,
-  CONTRACT,
-  type AgentAdapter,
-  type AgentOpen,
-  type AgentPart,
-  type AgentSession,
-  type AgentUsage,
-  type PermissionDecision,
-  type SessionRef,
-  type ToolKind,
-} from './adapter.ts'
-import { loadPackage, probePackage } from './load-package.ts'
-import { PartQueue } from './part-queue.ts'
+import { ABILITIES, able, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
+import { agentEnvironment } from './agent-environment.ts'
+import { announced } from './agent-process.ts'
+import type { Numbers, Texts } from './fields.ts'
+import { packageAgent } from './load-package.ts'
+import { mcpServersAs } from './mcp-servers.ts'
+import { subjectIn, verdictOf, type Verdict } from './permission.ts'
 import { Queue } from './queue.ts'
-import type { Texts } from './texts.ts'
+import { Sum } from './sum.ts'
+import { toolKinds } from './tool-kinds.ts'
+import { hearAll, TurnParts, untilDone, type Parts } from './turn-parts.ts'
 
 export interface ClaudeOptions {
   /** The file of the SDK (default: the package, as the project has it). */
@@ -26,14 +20,11 @@ export interface ClaudeOptions {
   readonly command?: string
 }
 
-const PACKAGE = '@anthropic-ai/claude-agent-sdk'
-const LICENCE = 'proprietary (the terms of Anthropic)'
+const QUIET = { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }
 const FOREVER_S = 365 * 24 * 3_600
 
 export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAdapter {
-  const wanted = { name: PACKAGE, agent: 'Claude', install: `npm install ${PACKAGE}`, licence: LICENCE, file }
-  return {
-    contract: CONTRACT,
+  const wanted = {
     name: 'claude',
     variables: [
       'ANTHROPIC_API_KEY',
@@ -43,9 +34,14 @@ export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAd
       'CLAUDE_CODE_OAUTH_TOKEN',
     ],
     capabilities: able(...ABILITIES),
-    probe: async () => probePackage(wanted),
-    open: async (options) => new ClaudeSession(await loadPackage<Sdk>(wanted), options, command),
+    package: '@anthropic-ai/claude-agent-sdk',
+    licence: 'proprietary (the terms of Anthropic)',
+    file,
   }
+  return packageAgent<Sdk>(wanted, async (sdk, options) => {
+    const native = { pathToClaudeCodeExecutable: command, ...options.native }
+    return new ClaudeSession(sdk, { ...options, native })
+  })
 }
 
 /** The part of the SDK that is used, and the parts of its messages that are read. */
@@ -58,57 +54,47 @@ interface Query extends AsyncIterable<Message> {
   close(): void
 }
 
-interface Message extends Texts<'subtype' | 'error' | 'result' | 'terminal_reason'> {
-  readonly type: string
+interface Message extends Texts<'type' | 'subtype' | 'error' | 'result' | 'terminal_reason'> {
   readonly parent_tool_use_id?: string | null
   readonly event?: { readonly delta?: Texts<'type' | 'text' | 'thinking'> }
-  readonly message?: { readonly content: string | readonly Block[]; readonly usage?: Tokens }
-  readonly attempt?: number
+  readonly message?: { readonly content?: string | readonly Block[]; readonly usage?: Tokens }
   readonly errors?: readonly string[]
   readonly is_error?: boolean
   readonly structured_output?: unknown
   readonly usage?: Tokens
   readonly total_cost_usd?: number
-  readonly modelUsage?: Readonly<Record<string, { readonly contextWindow?: number }>>
+  readonly modelUsage?: Readonly<Record<string, Numbers<'contextWindow'>>>
 }
 
-interface Block extends Texts<'id' | 'name' | 'tool_use_id'> {
-  readonly type: string
+interface Block extends Texts<'type' | 'id' | 'name' | 'tool_use_id'> {
   readonly input?: unknown
   readonly is_error?: boolean
   readonly content?: unknown
 }
 
-type Tokens = Readonly<
-  Partial<Record<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens', number>>
->
+type Tokens = Numbers<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens'>
 
-interface Asked {
-  readonly tool_name: string
+interface Asked extends Readonly<Record<'tool_name' | 'tool_use_id', string>> {
   readonly tool_input: unknown
-  readonly tool_use_id: string
 }
 
 class ClaudeSession implements AgentSession {
   readonly ref: SessionRef
   readonly #sdk: Sdk
   readonly #options: AgentOpen
-  readonly #command: string | undefined
+  readonly #turn = new TurnParts()
+  /** What the session has cost, also before it was resumed. */
+  readonly #cost = new Sum()
   #known: boolean
   #query: Query | undefined
-  #said: Queue<unknown> | undefined
-  #turn = new PartQueue()
+  #said = new Queue<unknown>()
   #schema: unknown
-  /** What the session had cost when the turn began. It tells sums, also over a resume. */
-  #cost: number | undefined
   #used = 0
 
-  constructor(sdk: Sdk, options: AgentOpen, command: string | undefined) {
+  constructor(sdk: Sdk, options: AgentOpen) {
     const { resume, id, cwd } = options
     this.#sdk = sdk
-    this.#turn.close()
     this.#options = options
-    this.#command = command
     this.#known = resume !== undefined
     this.ref = { agent: 'claude', id: resume?.id ?? id ?? randomUUID(), cwd }
   }
@@ -117,31 +103,27 @@ class ClaudeSession implements AgentSession {
     return this.#query
   }
 
-  prompt(text: string, { schema }: { readonly schema?: unknown } = {}): AsyncIterable<AgentPart> {
-    this.#turn = new PartQueue()
-    // What it must give is said when it starts.
-    if (JSON.stringify(schema) !== JSON.stringify(this.#schema)) this.#end()
-    this.#schema = schema
-    if (this.#query === undefined) this.#start()
-    this.#said?.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
-    return this.#turn
+  prompt(text: string, { schema }: { readonly schema?: unknown } = {}): Parts {
+    return this.#turn.begin(async () => {
+      // What it must give is said when it starts.
+      const other = JSON.stringify(schema) !== JSON.stringify(this.#schema)
+      this.#schema = schema
+      if (other || this.#query === undefined) this.#start()
+      this.#said.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
+    })
   }
 
   /** A deferred tool is asked for again as soon as the session is resumed. */
-  proceed(): AsyncIterable<AgentPart> {
-    this.#turn = new PartQueue()
-    this.#end()
-    this.#start()
-    return this.#turn
+  proceed(): Parts {
+    return this.#turn.begin(async () => this.#start())
   }
 
   async interrupt(): Promise<void> {
-    if (!this.#turn.ended) await this.#query?.interrupt()
+    if (this.#turn.going) await this.#query?.interrupt()
   }
 
   async compact(): Promise<void> {
-    for await (const part of this.prompt('/compact'))
-      if (part.type === 'turn-end' && part.reason !== 'done') throw new Error(part.error ?? 'it could not be compacted')
+    await untilDone(this.prompt('/compact'))
   }
 
   async close(): Promise<void> {
@@ -150,44 +132,34 @@ class ClaudeSession implements AgentSession {
   }
 
   #end(): void {
-    this.#said?.close()
+    this.#said.close()
     this.#query?.close()
     this.#query = undefined
   }
 
   #start(): void {
-    const said = new Queue<unknown>()
-    const query = this.#sdk.query({ prompt: said, options: this.#queryOptions() })
-    this.#said = said
-    this.#query = query
-    void this.#listen(query)
+    this.#end()
+    this.#said = new Queue<unknown>()
+    this.#query = this.#sdk.query({ prompt: this.#said, options: this.#queryOptions() })
+    void this.#listen(this.#query)
   }
 
   async #listen(query: Query): Promise<void> {
-    let problem = 'it ended'
-    try {
-      for await (const message of query) {
-        this.#options.onNative?.(message)
-        this.#hear(message)
-      }
-    } catch (error) {
-      problem = (error as Error).message
-    }
+    const problem = await hearAll(query, this.#options.onNative, (message) => this.#hear(message))
     if (this.#query !== query) return
     this.#query = undefined
     this.#turn.fail(problem)
   }
 
   #queryOptions(): Readonly<Record<string, unknown>> {
-    const { cwd, model, system: append, tools, mcpServers = {}, native, started, forkFrom } = this.#options
+    const { cwd, model, system: append, tools, mcpServers, native, started, forkFrom } = this.#options
     const { id } = this.ref
-    const servers = Object.entries(mcpServers).map(([name, one]) => [
-      name,
-      { type: 'url' in one ? 'http' : 'stdio', ...one },
-    ])
     return {
       cwd,
-      env: this.#env(),
+      env: agentEnvironment(this.#options, QUIET, ({ url, token }) => ({
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_API_KEY: token,
+      })),
       model,
       includePartialMessages: true,
       permissionMode: 'default',
@@ -197,134 +169,79 @@ class ClaudeSession implements AgentSession {
       tools: tools?.allow,
       disallowedTools: tools?.deny,
       outputFormat: this.#schema === undefined ? undefined : { type: 'json_schema', schema: this.#schema },
-      pathToClaudeCodeExecutable: this.#command,
-      mcpServers: Object.fromEntries(servers),
+      mcpServers: mcpServersAs(mcpServers, (one) => ({ type: 'url' in one ? 'http' : 'stdio', ...one })),
       canUseTool: async (tool: string, input: unknown, { toolUseID }: { toolUseID: string }) => {
-        const decision = await this.#permit(toolUseID, tool, input)
-        return 'allow' in decision && decision.allow
-          ? { behavior: 'allow', updatedInput: decision.input ?? input }
-          : { behavior: 'deny', message: 'reason' in decision ? decision.reason : 'denied' }
+        const { verdict, reason: message, input: updatedInput = input } = await this.#permit(toolUseID, tool, input)
+        return verdict === 'allow' ? { behavior: 'allow', updatedInput } : { behavior: 'deny', message }
       },
       hooks: { PreToolUse: [{ hooks: [(asked: Asked) => this.#hook(asked)], timeout: FOREVER_S, onFailure: 'block' }] },
-      spawnClaudeCodeProcess: ({ command, args, ...how }: { command: string; args: string[] } & SpawnOptions) => {
-        const child = spawn(command, args, { ...how, stdio: ['pipe', 'pipe', 'ignore'] })
-        if (child.pid !== undefined) started(child.pid)
-        return child
-      },
+      spawnClaudeCodeProcess: ({ command, args, ...how }: { command: string; args: string[] } & SpawnOptions) =>
+        announced(spawn(command, args, { ...how, stdio: ['pipe', 'pipe', 'ignore'] }), started),
       ...native,
     }
-  }
-
-  #env(): Readonly<Record<string, string>> {
-    const { env, gateway } = this.#options
-    const quiet = { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }
-    if (gateway === undefined) return { ...quiet, ...env }
-    return { ...quiet, ...env, ANTHROPIC_BASE_URL: gateway.url, ANTHROPIC_API_KEY: gateway.token }
   }
 
   /** Before every tool that does more than look: here a decision can also be put off. */
   async #hook({ tool_name: tool, tool_input: input, tool_use_id: id }: Asked): Promise<unknown> {
     if (kindOf(tool) === 'read' || kindOf(tool) === 'question') return {}
-    const decision = await this.#permit(id, tool, input)
-    const said =
-      'defer' in decision
-        ? { permissionDecision: 'defer' }
-        : decision.allow
-          ? { permissionDecision: 'allow', ...(decision.input === undefined ? {} : { updatedInput: decision.input }) }
-          : { permissionDecision: 'deny', permissionDecisionReason: decision.reason ?? 'denied' }
-    return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...said } }
+    const { verdict: permissionDecision, input: updatedInput, reason } = await this.#permit(id, tool, input)
+    const decided = { permissionDecision, permissionDecisionReason: reason, updatedInput }
+    return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decided } }
   }
 
-  async #permit(id: string, tool: string, input: unknown): Promise<PermissionDecision> {
-    try {
-      return await this.#options.permission({ id, tool, kind: kindOf(tool), title: titleOf(tool, input), input })
-    } catch (error) {
-      return { allow: false, reason: (error as Error).message }
-    }
+  async #permit(id: string, tool: string, input: unknown): Promise<Verdict> {
+    const asked = { id, tool, kind: kindOf(tool), title: subjectIn(input) ?? tool, input }
+    return verdictOf(await this.#options.permission(asked))
   }
 
   #hear(message: Message): void {
-    const { type, subtype, event } = message
+    const { type, subtype, event: { delta = {} } = {} } = message
     if (type === 'system' && subtype === 'init') this.#known = true
-    else if (type === 'system' && subtype === 'compact_boundary') this.#turn.push({ type: 'compacted' })
-    else if (type === 'system' && subtype === 'api_retry')
-      this.#turn.push({ type: 'retry', attempt: message.attempt ?? 1, message: message.error ?? '' })
-    else if (type === 'stream_event' && message.parent_tool_use_id === null) this.#delta(event?.delta)
-    else if (type === 'assistant' || type === 'user') this.#blocks(message)
+    else if (type === 'system' && subtype === 'compact_boundary') this.#turn.compacted()
+    else if (type === 'system' && subtype === 'api_retry') this.#turn.retry(message.error)
+    else if (type === 'stream_event' && message.parent_tool_use_id === null) {
+      if (delta.type === 'text_delta') this.#turn.say(delta.text ?? '')
+      if (delta.type === 'thinking_delta') this.#turn.think(delta.thinking ?? '')
+    } else if (type === 'assistant' || type === 'user') this.#blocks(message.message ?? {})
     else if (type === 'result') this.#result(message)
   }
 
-  #delta({ type, text = '', thinking = '' }: Texts<'type' | 'text' | 'thinking'> = {}): void {
-    if (type === 'text_delta') {
-      this.#turn.text += text
-      this.#turn.push({ type: 'text', text })
-    } else if (type === 'thinking_delta') this.#turn.push({ type: 'thinking', text: thinking })
-  }
-
-  #blocks({ message }: Message): void {
-    if (message?.usage !== undefined) this.#used = tokensIn(message.usage)
-    if (message === undefined || typeof message.content === 'string') return
-    for (const {
-      type,
-      id = '',
-      name = '',
-      input,
-      tool_use_id: of = '',
-      is_error: failed,
-      content,
-    } of message.content) {
-      if (type === 'tool_use') this.#turn.push({ type: 'tool-start', id, tool: name, input })
-      if (type === 'tool_result') this.#turn.toolEnd(of, failed !== true, content)
+  #blocks({ content = [], usage }: NonNullable<Message['message']>): void {
+    if (usage !== undefined) this.#used = tokensIn(usage)
+    for (const one of typeof content === 'string' ? [] : content) {
+      if (one.type === 'tool_use') this.#turn.toolStart(one.id ?? '', one.name ?? '', one.input)
+      if (one.type === 'tool_result') this.#turn.toolEnd(one.tool_use_id ?? '', one.is_error !== true, one.content)
     }
   }
 
   #result(message: Message): void {
-    const {
-      result: text = this.#turn.text,
-      errors,
-      is_error: failed,
-      terminal_reason: how = '',
-      subtype = '',
-    } = message
-    this.#turn.push({ type: 'usage', usage: this.#spent(message) })
-    const data = message.structured_output
+    const { result: text = this.#turn.text, errors, is_error: failed, terminal_reason: how = '' } = message
+    const { subtype = '', structured_output: data } = message
+    const error = errors?.join('; ')
+    this.#spend(message)
     if (how === 'tool_deferred') this.#turn.end('deferred', { text })
     else if (how.startsWith('aborted')) this.#turn.end('interrupted', { text })
-    else if (/max_turns|max_budget/.test(subtype))
-      this.#turn.end('limit', { text, error: errors?.join('; ') ?? subtype })
-    else if (failed === true || errors !== undefined) this.#turn.fail(errors?.join('; ') ?? text)
+    else if (/max_turns|max_budget/.test(subtype)) this.#turn.end('limit', { text, error: error ?? subtype })
+    else if (failed === true || error !== undefined) this.#turn.fail(error ?? text)
     else this.#turn.end('done', data === undefined ? { text } : { text, data })
   }
 
-  #spent({ usage = {}, total_cost_usd: cost = 0, modelUsage = {} }: Message): AgentUsage {
+  #spend({ usage = {}, total_cost_usd: cost = 0, modelUsage = {} }: Message): void {
     const size = Math.max(0, ...Object.values(modelUsage).map(({ contextWindow = 0 }) => contextWindow))
-    const usd = Math.max(0, cost - (this.#cost ?? (this.#options.resume === undefined ? 0 : cost)))
-    this.#cost = cost
-    const window = size === 0 || this.#used === 0 ? {} : { window: Math.min(1, this.#used / size) }
-    return { input: tokensIn({ ...usage, output_tokens: 0 }), output: usage.output_tokens ?? 0, usd, ...window }
+    const usd = this.#cost.added(cost, this.#options.resume === undefined ? cost : 0)
+    const output = usage.output_tokens ?? 0
+    this.#turn.spent({ input: tokensIn(usage) - output, output, usd, used: this.#used, size })
   }
 }
 
-const TOOLS: Readonly<Partial<Record<ToolKind, string>>> = {
+const kindOf = toolKinds({
   shell: 'Bash KillShell',
   edit: 'Edit MultiEdit Write NotebookEdit',
   fetch: 'WebFetch WebSearch',
+  mcp: 'mcp__*',
   question: 'AskUserQuestion',
   read: 'Read Glob Grep LS NotebookRead TodoWrite TodoRead Task BashOutput StructuredOutput',
-}
-const KINDS = new Map(
-  Object.entries(TOOLS).flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind as ToolKind])),
-)
-
-function kindOf(tool: string): ToolKind {
-  return KINDS.get(tool) ?? (tool.startsWith('mcp__') ? 'mcp' : 'other')
-}
-
-function titleOf(tool: string, input: unknown): string {
-  const { command, file_path: file, url, description } = (input ?? {}) as Readonly<Record<string, unknown>>
-  const found = [command, file, url, description].find((one) => typeof one === 'string')
-  return typeof found === 'string' ? found : tool
-}
+})
 
 function tokensIn(tokens: Tokens): number {
   const { input_tokens: a = 0, output_tokens: b = 0, cache_read_input_tokens: c = 0 } = tokens

@@ -1,18 +1,13 @@
 /** Codex, by its app server: JSON-RPC with the program `codex`. */
-import {
-  able,
-  CONTRACT,
-  type AgentAdapter,
-  type AgentOpen,
-  type AgentPart,
-  type AgentSession,
-  type SessionRef,
-  type TurnEnd,
-} from './adapter.ts'
-import { needProgram, probeProgram } from './find-program.ts'
+import { able, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef, type TurnEnd } from './adapter.ts'
+import { agentEnvironment } from './agent-environment.ts'
+import { openOrClose } from './agent-process.ts'
+import type { Texts } from './fields.ts'
+import { programAgent } from './find-program.ts'
 import { JsonRpc } from './json-rpc.ts'
-import { PartQueue } from './part-queue.ts'
-import type { Texts } from './texts.ts'
+import { verdictOf } from './permission.ts'
+import { Sum } from './sum.ts'
+import { TurnParts, type Parts } from './turn-parts.ts'
 
 export interface CodexOptions {
   /** The program (default: `codex` on the PATH, or of the package `@openai/codex`). */
@@ -28,21 +23,16 @@ const TRIPLES: Readonly<Record<string, string>> = {
 
 export function codexAgent({ command }: CodexOptions = {}): AgentAdapter {
   const machine = `${process.platform}-${process.arch}`
-  const program = {
+  const wanted = {
     command,
     name: 'codex',
+    variables: ['OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_API_KEY'],
+    capabilities: able('resume', 'fork', 'compact', 'permissions', 'structured', 'gateway'),
     packages: [{ package: `@openai/codex-${machine}`, file: `vendor/${TRIPLES[machine] ?? machine}/bin/codex` }],
     install: 'npm install -g @openai/codex',
     licence: 'Apache-2.0',
   }
-  return {
-    contract: CONTRACT,
-    name: 'codex',
-    variables: ['OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_API_KEY'],
-    capabilities: able('resume', 'fork', 'compact', 'permissions', 'structured', 'gateway'),
-    probe: () => probeProgram(program),
-    open: (options) => CodexSession.open(needProgram(program), options),
-  }
+  return programAgent(wanted, (program, options) => CodexSession.open(program, options))
 }
 
 interface Item extends Texts<'text' | 'command' | 'status' | 'aggregatedOutput' | 'tool' | 'server'> {
@@ -53,12 +43,8 @@ interface Item extends Texts<'text' | 'command' | 'status' | 'aggregatedOutput' 
 }
 
 type Tokens = Readonly<Record<'inputTokens' | 'outputTokens' | 'totalTokens', number>>
-
-interface Usage {
-  readonly total: Tokens
-  readonly last: Tokens
-  readonly modelContextWindow: number | null
-}
+type Started = { readonly thread: { readonly id: string } }
+type Approval = { readonly itemId: string } & Texts<'command' | 'cwd'>
 
 interface Failure {
   readonly message: string
@@ -69,18 +55,10 @@ interface Failure {
 interface Said {
   readonly delta?: string
   readonly item?: Item
-  readonly tokenUsage?: Usage
+  readonly tokenUsage?: { readonly total: Tokens; readonly last: Tokens; readonly modelContextWindow: number | null }
   readonly turn?: { readonly id: string; readonly status: string; readonly error?: Failure | null }
   readonly error?: Failure
   readonly willRetry?: boolean
-}
-
-interface Approval extends Texts<'command' | 'cwd'> {
-  readonly itemId: string
-}
-
-interface Started {
-  readonly thread: { readonly id: string }
 }
 
 class CodexSession implements AgentSession {
@@ -89,41 +67,36 @@ class CodexSession implements AgentSession {
   readonly #rpc: JsonRpc
   readonly #options: AgentOpen
   readonly #items = new Map<string, Item>()
-  #turn = new PartQueue()
+  readonly #turn = new TurnParts()
+  /** What the thread has used, also before it was resumed. */
+  readonly #input = new Sum()
+  readonly #output = new Sum()
   #turnId: string | undefined
   #compacted: PromiseWithResolvers<void> | undefined
-  #counted: Tokens | undefined
-  #retries = 0
 
   private constructor(program: string, options: AgentOpen) {
     this.#options = options
-    this.#turn.close()
     this.ref = { agent: 'codex', id: '', cwd: options.cwd }
     this.#rpc = new JsonRpc(
       {
         name: 'codex',
         command: program,
         args: ['app-server', ...configOf(options)],
-        cwd: options.cwd,
-        env: envOf(options),
-        started: options.started,
-      },
-      {
         request: (method, params) => this.#permit(method, params as Approval),
         notification: (method, params) => this.#hear(method, params as Said),
         ended: (error) => {
           this.#compacted?.reject(error)
           this.#turn.fail(error.message, 'error')
         },
-        heard: options.onNative,
       },
+      { ...options, env: agentEnvironment(options, {}, ({ token }) => ({ [KEY]: token })) },
     )
     this.native = this.#rpc
   }
 
   static async open(program: string, options: AgentOpen): Promise<CodexSession> {
     const session = new CodexSession(program, options)
-    try {
+    return openOrClose(session, async () => {
       await session.#rpc.request('initialize', {
         clientInfo: { name: 'nerve', title: 'Nerve', version: '1' },
         capabilities: { experimentalApi: true },
@@ -131,10 +104,7 @@ class CodexSession implements AgentSession {
       session.#rpc.notify('initialized')
       session.ref = { ...session.ref, id: await session.#thread() }
       return session
-    } catch (error) {
-      await session.close()
-      throw error
-    }
+    })
   }
 
   async #thread(): Promise<string> {
@@ -154,25 +124,15 @@ class CodexSession implements AgentSession {
     return thread.id
   }
 
-  prompt(text: string, { schema }: { readonly schema?: unknown } = {}): AsyncIterable<AgentPart> {
-    const turn = new PartQueue()
-    this.#turn = turn
+  prompt(text: string, { schema }: { readonly schema?: unknown } = {}): Parts {
     this.#turnId = undefined
-    this.#retries = 0
     const input = [{ type: 'text', text, text_elements: [] }]
-    this.#rpc
-      .request<{ turn: { id: string } }>('turn/start', { threadId: this.ref.id, input, outputSchema: schema })
-      .then(
-        (started) => {
-          this.#turnId = started.turn.id
-        },
-        (error: Error) => turn.fail(error.message),
-      )
-    return turn
+    const told = { threadId: this.ref.id, input, outputSchema: schema }
+    return this.#turn.begin(() => this.#rpc.request('turn/start', told))
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn.ended || this.#turnId === undefined) return
+    if (!this.#turn.going || this.#turnId === undefined) return
     await this.#rpc.request('turn/interrupt', { threadId: this.ref.id, turnId: this.#turnId })
   }
 
@@ -193,38 +153,31 @@ class CodexSession implements AgentSession {
 
   #hear(method: string, { delta = '', item, tokenUsage, turn, error, willRetry }: Said): void {
     if (method === 'turn/started') this.#turnId = turn?.id
-    else if (method === 'item/agentMessage/delta') this.#turn.push({ type: 'text', text: delta })
-    else if (/^item\/reasoning\/(text|summaryText)Delta$/.test(method))
-      this.#turn.push({ type: 'thinking', text: delta })
+    else if (method === 'item/agentMessage/delta') this.#turn.say(delta)
+    else if (/^item\/reasoning\/(text|summaryText)Delta$/.test(method)) this.#turn.think(delta)
     else if (method === 'item/started' && item !== undefined) this.#started(item)
     else if (method === 'item/completed' && item !== undefined) this.#completed(item)
     else if (method === 'thread/tokenUsage/updated' && tokenUsage !== undefined) this.#count(tokenUsage)
-    else if (method === 'error' && willRetry === true) {
-      this.#retries += 1
-      this.#turn.push({ type: 'retry', attempt: this.#retries, message: error?.message ?? '' })
-    } else if (method === 'turn/completed') this.#ended(turn)
+    else if (method === 'error' && willRetry === true) this.#turn.retry(error?.message)
+    else if (method === 'turn/completed') this.#ended(turn)
   }
 
   #started(item: Item): void {
     this.#items.set(item.id, item)
     const tool = toolOf(item)
-    if (tool !== undefined) this.#turn.push({ type: 'tool-start', id: item.id, ...tool })
+    if (tool !== undefined) this.#turn.toolStart(item.id, tool.tool, tool.input)
   }
 
   #completed(item: Item): void {
     if (item.type === 'agentMessage') this.#turn.text = item.text ?? this.#turn.text
-    if (item.type === 'contextCompaction') this.#turn.push({ type: 'compacted' })
-    if (toolOf(item) !== undefined)
-      this.#turn.toolEnd(item.id, item.status === 'completed', item.aggregatedOutput ?? '')
+    if (item.type === 'contextCompaction') this.#turn.compacted()
+    if (toolOf(item) !== undefined) this.#turn.toolEnd(item.id, item.status === 'completed', item.aggregatedOutput)
   }
 
-  /** It tells totals of the thread; the first one after a resume has everything before it. */
-  #count({ total, last, modelContextWindow: size }: Usage): void {
-    const input = this.#counted === undefined ? last.totalTokens : total.inputTokens - this.#counted.inputTokens
-    const output = this.#counted === undefined ? 0 : total.outputTokens - this.#counted.outputTokens
-    this.#counted = total
-    const window = size === null || size === 0 ? {} : { window: Math.min(1, last.totalTokens / size) }
-    this.#turn.push({ type: 'usage', usage: { input, output, ...window } })
+  #count({ total, last, modelContextWindow: size }: NonNullable<Said['tokenUsage']>): void {
+    const input = this.#input.added(total.inputTokens, last.inputTokens)
+    const output = this.#output.added(total.outputTokens, last.outputTokens)
+    this.#turn.spent({ input, output, used: last.totalTokens, size: size ?? 0 })
   }
 
   #ended(turn: Said['turn']): void {
@@ -243,8 +196,8 @@ class CodexSession implements AgentSession {
     const asked = shell
       ? ({ kind: 'shell', title: line, input: { command: line, cwd } } as const)
       : ({ kind: 'edit', title: 'change files', input: { changes: item?.changes } } as const)
-    const decision = await this.#options.permission({ id, tool: asked.kind, ...asked })
-    return { decision: 'allow' in decision && decision.allow ? 'accept' : 'decline' }
+    const { verdict } = verdictOf(await this.#options.permission({ id, tool: asked.kind, ...asked }))
+    return { decision: verdict === 'allow' ? 'accept' : 'decline' }
   }
 }
 
@@ -264,10 +217,6 @@ const REASONS: Readonly<Record<string, TurnEnd>> = {
 
 const KEY = 'NERVE_GATEWAY_KEY'
 
-function envOf({ env, gateway }: AgentOpen): Readonly<Record<string, string>> {
-  return gateway === undefined ? env : { ...env, [KEY]: gateway.token }
-}
-
 /** Its model by another address, and nothing that it would look up elsewhere. */
 function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
   const own = {
@@ -282,17 +231,13 @@ function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
     'features.remote_plugin': false,
   }
   const config: [string, unknown][] = gateway === undefined ? [] : Object.entries(own)
-  for (const [name, server] of Object.entries(mcpServers)) {
-    const { headers: http_headers, ...rest } = { headers: undefined, ...server }
-    for (const [field, value] of Object.entries({ ...rest, http_headers }))
-      if (value !== undefined) config.push([`mcp_servers.${name}.${field}`, value])
-  }
+  for (const [name, one] of Object.entries(mcpServers))
+    config.push([`mcp_servers.${name}`, 'url' in one ? { url: one.url, http_headers: one.headers } : one])
   return config.flatMap(([name, value]) => ['-c', `${name}=${toml(value)}`])
 }
 
 function toml(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
-  return `{${Object.entries(value)
-    .map(([name, one]) => `${JSON.stringify(name)}=${JSON.stringify(one)}`)
-    .join(',')}}`
+  const fields = Object.entries(value).filter(([, one]) => one !== undefined)
+  return `{${fields.map(([name, one]) => `${JSON.stringify(name)}=${toml(one)}`).join(',')}}`
 }

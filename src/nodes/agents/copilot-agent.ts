@@ -2,36 +2,35 @@
 import { randomUUID } from 'node:crypto'
 import {
   able,
-  CONTRACT,
   type AgentAdapter,
   type AgentOpen,
-  type AgentPart,
   type AgentSession,
   type PermissionRequest,
   type SessionRef,
-  type ToolKind,
 } from './adapter.ts'
-import { loadPackage, probePackage } from './load-package.ts'
-import { PartQueue } from './part-queue.ts'
-import type { Texts } from './texts.ts'
+import { agentEnvironment } from './agent-environment.ts'
+import { openOrClose } from './agent-process.ts'
+import type { Numbers, Texts } from './fields.ts'
+import { packageAgent } from './load-package.ts'
+import { subjectIn, verdictOf } from './permission.ts'
+import { toolKinds } from './tool-kinds.ts'
+import { TurnParts, type Parts } from './turn-parts.ts'
 
 export interface CopilotOptions {
   /** The file of the SDK (default: the package, as the project has it). */
   readonly sdk?: string
 }
 
-const PACKAGE = '@github/copilot-sdk'
-
 export function copilotAgent({ sdk: file }: CopilotOptions = {}): AgentAdapter {
-  const wanted = { name: PACKAGE, agent: 'Copilot', install: `npm install ${PACKAGE}`, licence: 'MIT', file }
-  return {
-    contract: CONTRACT,
+  const wanted = {
     name: 'copilot',
     variables: ['GITHUB_TOKEN', 'GH_TOKEN', 'COPILOT_HOME'],
     capabilities: able('chosenId', 'resume', 'fork', 'compact', 'permissions', 'denyReason', 'gateway'),
-    probe: async () => probePackage(wanted),
-    open: async (options) => CopilotSession.open(await loadPackage<Sdk>(wanted), options),
+    package: '@github/copilot-sdk',
+    licence: 'MIT',
+    file,
   }
+  return packageAgent<Sdk>(wanted, (sdk, options) => CopilotSession.open(sdk, options))
 }
 
 /** The part of the SDK that is used. */
@@ -57,16 +56,15 @@ interface Session {
 }
 
 /** What is said in events; each has some of it. */
-interface Data extends Texts<'deltaContent' | 'content' | 'toolCallId' | 'toolName' | 'message'> {
+interface Data
+  extends
+    Texts<'deltaContent' | 'content' | 'toolCallId' | 'toolName' | 'message'>,
+    Numbers<'inputTokens' | 'outputTokens' | 'currentTokens' | 'tokenLimit'> {
   readonly arguments?: unknown
   readonly success?: boolean
   readonly aborted?: boolean
   readonly result?: Texts<'content'>
   readonly error?: Texts<'message'>
-  readonly inputTokens?: number
-  readonly outputTokens?: number
-  readonly currentTokens?: number
-  readonly tokenLimit?: number
 }
 
 interface Asked extends Texts<'toolCallId' | 'intention' | 'fullCommandText' | 'fileName' | 'url' | 'toolName'> {
@@ -78,15 +76,14 @@ class CopilotSession implements AgentSession {
   readonly native: unknown
   readonly #client: Client
   readonly #session: Session
-  #turn = new PartQueue()
+  readonly #turn = new TurnParts()
   #error: string | undefined
-  #window = 0
+  #window: Numbers<'used' | 'size'> = {}
 
   private constructor(client: Client, session: Session, options: AgentOpen) {
     this.#client = client
     this.#session = session
     this.native = session
-    this.#turn.close()
     this.ref = { agent: 'copilot', id: session.sessionId, cwd: options.cwd }
     session.on((event) => {
       options.onNative?.(event)
@@ -97,13 +94,13 @@ class CopilotSession implements AgentSession {
   static async open({ CopilotClient }: Sdk, options: AgentOpen): Promise<CopilotSession> {
     const { cwd, env, forkFrom, resume, id = randomUUID(), gateway } = options
     const client = new CopilotClient({
-      env: gateway === undefined ? env : { ...env, COPILOT_OFFLINE: 'true' },
+      env: agentEnvironment(options, {}, () => ({ COPILOT_OFFLINE: 'true' })),
       workingDirectory: cwd,
       logLevel: 'error',
       ...(env['COPILOT_HOME'] === undefined ? {} : { baseDirectory: env['COPILOT_HOME'] }),
       ...(gateway === undefined ? {} : { useLoggedInUser: false }),
     })
-    try {
+    return openOrClose({ close: () => client.stop() }, async () => {
       await client.start()
       const config = configOf(options)
       const known =
@@ -113,22 +110,16 @@ class CopilotSession implements AgentSession {
           ? await client.createSession({ ...config, sessionId: id })
           : await client.resumeSession(known, config)
       return new CopilotSession(client, session, options)
-    } catch (error) {
-      await client.stop()
-      throw error
-    }
+    })
   }
 
-  prompt(text: string): AsyncIterable<AgentPart> {
-    const turn = new PartQueue()
-    this.#turn = turn
+  prompt(text: string): Parts {
     this.#error = undefined
-    this.#session.send({ prompt: text }).catch((error: Error) => turn.fail(error.message))
-    return turn
+    return this.#turn.begin(() => this.#session.send({ prompt: text }))
   }
 
   async interrupt(): Promise<void> {
-    if (!this.#turn.ended) await this.#session.abort()
+    if (this.#turn.going) await this.#session.abort()
   }
 
   async compact(): Promise<void> {
@@ -148,19 +139,15 @@ class CopilotSession implements AgentSession {
 
   #hear(type: string, data: Data): void {
     const { toolCallId: id = '', deltaContent: text = '', inputTokens: input = 0, outputTokens: output = 0 } = data
-    const { currentTokens: used = 0, tokenLimit: size = 0 } = data
-    if (type === 'assistant.message_delta') this.#turn.push({ type: 'text', text })
-    else if (type === 'assistant.reasoning_delta') this.#turn.push({ type: 'thinking', text })
+    if (type === 'assistant.message_delta') this.#turn.say(text)
+    else if (type === 'assistant.reasoning_delta') this.#turn.think(text)
     else if (type === 'assistant.message') this.#turn.text = data.content || this.#turn.text
-    else if (type === 'tool.execution_start')
-      this.#turn.push({ type: 'tool-start', id, tool: data.toolName ?? '', input: data.arguments })
+    else if (type === 'tool.execution_start') this.#turn.toolStart(id, data.toolName ?? '', data.arguments)
     else if (type === 'tool.execution_complete')
       this.#turn.toolEnd(id, data.success === true, data.result?.content ?? data.error?.message)
-    else if (type === 'session.usage_info') this.#window = size === 0 ? 0 : Math.min(1, used / size)
-    else if (type === 'assistant.usage') {
-      const window = this.#window === 0 ? {} : { window: this.#window }
-      this.#turn.push({ type: 'usage', usage: { input, output, ...window } })
-    } else if (type === 'session.compaction_complete') this.#turn.push({ type: 'compacted' })
+    else if (type === 'session.usage_info') this.#window = { used: data.currentTokens ?? 0, size: data.tokenLimit ?? 0 }
+    else if (type === 'assistant.usage') this.#turn.spent({ input, output, ...this.#window })
+    else if (type === 'session.compaction_complete') this.#turn.compacted()
     else if (type === 'session.error') this.#error = data.message ?? 'it does not say why'
     else if (type === 'session.idle' && data.aborted === true) this.#turn.end('interrupted')
     else if (type === 'session.idle' && this.#error !== undefined) this.#turn.fail(this.#error)
@@ -190,29 +177,18 @@ function configOf({
       ? {}
       : { provider: { type: 'openai', wireApi: 'completions', baseUrl: `${gateway.url}/v1`, apiKey: gateway.token } }),
     onPermissionRequest: async (asked: Asked) => {
-      const decision = await permission(requestOf(asked))
-      if ('allow' in decision && decision.allow) return { kind: 'approve-once' }
-      return { kind: 'reject', feedback: 'reason' in decision ? decision.reason : 'denied' }
+      const { verdict, reason: feedback } = verdictOf(await permission(requestOf(asked)))
+      return verdict === 'allow' ? { kind: 'approve-once' } : { kind: 'reject', feedback }
     },
     ...native,
   }
 }
 
-const KINDS: Readonly<Record<string, ToolKind>> = {
-  shell: 'shell',
-  write: 'edit',
-  read: 'read',
-  url: 'fetch',
-  mcp: 'mcp',
-}
+const kindOf = toolKinds({ shell: 'shell', edit: 'write', read: 'read', fetch: 'url', mcp: 'mcp' })
 
 function requestOf(asked: Asked): PermissionRequest {
-  const { kind, toolCallId = '', intention, fullCommandText: command, fileName: path, url, toolName } = asked
-  return {
-    id: toolCallId,
-    tool: toolName ?? kind,
-    kind: KINDS[kind] ?? 'other',
-    title: command ?? path ?? url ?? intention ?? kind,
-    input: { ...asked, ...(command === undefined ? {} : { command }), ...(path === undefined ? {} : { path }) },
-  }
+  const { kind, toolCallId = '', intention, fullCommandText: command, fileName: path, toolName } = asked
+  const input = { ...asked, ...(command === undefined ? {} : { command }), ...(path === undefined ? {} : { path }) }
+  const title = subjectIn(input) ?? intention ?? kind
+  return { id: toolCallId, tool: toolName ?? kind, kind: kindOf(kind), title, input }
 }

@@ -1,4 +1,4 @@
-/** Where the program of an agent is: where it was said to be, on the PATH, or in an npm package. */
+/** An agent that is a program, and where that is: where it was said to be, on the PATH, or in an npm package. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -6,12 +6,12 @@ import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { NerveError } from '../../base/nerve-error.ts'
-import type { AgentProbe } from './adapter.ts'
+import { CONTRACT, type AgentAdapter, type AgentOpen, type AgentProbe, type AgentSession } from './adapter.ts'
 
-export interface AgentProgram {
+export interface AgentProgram extends Pick<AgentAdapter, 'capabilities' | 'variables'> {
   /** As it was given: a file, or a name on the PATH. */
   readonly command?: string | undefined
-  /** Its name on the PATH. */
+  /** The name of the agent, and of its program on the PATH. */
   readonly name: string
   /** What to start it with before its own arguments, for one that is a script. */
   readonly first?: readonly string[]
@@ -19,6 +19,22 @@ export interface AgentProgram {
   readonly licence?: string | undefined
   /** Packages and files in them, to look for in the project and beside Nerve. */
   readonly packages?: readonly { readonly package: string; readonly file: string }[]
+}
+
+/** Its adapter: `open` is given the program that was found. */
+export function programAgent(
+  wanted: AgentProgram,
+  open: (program: string, options: AgentOpen) => Promise<AgentSession>,
+): AgentAdapter {
+  const { name, variables, capabilities } = wanted
+  return {
+    contract: CONTRACT,
+    name,
+    variables,
+    capabilities,
+    probe: () => probeProgram(wanted),
+    open: async (options) => open(needProgram(wanted), options),
+  }
 }
 
 function findProgram({ command, name, packages = [] }: AgentProgram): string | undefined {
@@ -35,7 +51,7 @@ function findProgram({ command, name, packages = [] }: AgentProgram): string | u
 const PATIENCE_MS = 60_000
 
 /** The program, for starting it. */
-export function needProgram(wanted: AgentProgram): string {
+function needProgram(wanted: AgentProgram): string {
   const found = findProgram(wanted)
   if (found !== undefined) return found
   const { command, name, install } = wanted
@@ -44,7 +60,7 @@ export function needProgram(wanted: AgentProgram): string {
   })
 }
 
-export async function probeProgram(wanted: AgentProgram): Promise<AgentProbe> {
+async function probeProgram(wanted: AgentProgram): Promise<AgentProbe> {
   const { command, name, install, licence, first } = wanted
   const where = findProgram(wanted)
   const known = { install, ...(licence === undefined ? {} : { licence }) }

@@ -1,38 +1,56 @@
-/** A vendor's package that Nerve does not bring: as the project has it, or as Nerve sees it. */
+/** An agent that is a vendor's package, which Nerve does not bring: as the project has it, or as Nerve sees it. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { NerveError } from '../../base/nerve-error.ts'
-import type { AgentProbe } from './adapter.ts'
+import { CONTRACT, type AgentAdapter, type AgentOpen, type AgentProbe, type AgentSession } from './adapter.ts'
 
-export interface VendorPackage {
-  readonly name: string
-  /** What needs it, for messages. */
-  readonly agent: string
-  readonly install: string
+export interface VendorPackage extends Pick<AgentAdapter, 'name' | 'capabilities' | 'variables'> {
+  readonly package: string
   readonly licence: string
   /** Its file, when it was said. */
   readonly file?: string | undefined
 }
 
-export async function loadPackage<Module>(wanted: VendorPackage): Promise<Module> {
-  const { name, agent, install, file } = wanted
+/** Its adapter: `open` is given the package that was loaded. */
+export function packageAgent<Module>(
+  wanted: VendorPackage,
+  open: (module: Module, options: AgentOpen) => Promise<AgentSession>,
+): AgentAdapter {
+  const { name, variables, capabilities } = wanted
+  return {
+    contract: CONTRACT,
+    name,
+    variables,
+    capabilities,
+    probe: async () => probePackage(wanted),
+    open: async (options) => open((await loadPackage(wanted)) as Module, options),
+  }
+}
+
+async function loadPackage({ name, package: wanted, file }: VendorPackage): Promise<unknown> {
   try {
-    const found = file ?? packageEntry(name)
-    return (await import(found === undefined ? name : pathToFileURL(found).href)) as Module
+    const found = file ?? packageEntry(wanted)
+    return await import(found === undefined ? wanted : pathToFileURL(found).href)
   } catch (cause) {
-    throw new NerveError('package-missing', `${agent} needs the package ${name}. Install it: ${install}`, {
-      data: { package: name, install },
+    const install = installing(wanted)
+    throw new NerveError('package-missing', `${name} needs the package ${wanted}. Install it: ${install}`, {
+      data: { package: wanted, install },
       cause,
     })
   }
 }
 
-export function probePackage({ name, install, licence, file }: VendorPackage): AgentProbe {
+function probePackage({ package: name, licence, file }: VendorPackage): AgentProbe {
   const folder = file === undefined ? packageFolder(name) : existsSync(file) ? folderOf(file) : undefined
   const version = folder === undefined ? undefined : manifest(folder).version
-  if (version === undefined) return { found: false, problem: `${name} was not found`, install, licence }
-  return { found: true, version, where: name, install, licence }
+  const known = { install: installing(name), licence }
+  if (version === undefined) return { found: false, problem: `${name} was not found`, ...known }
+  return { found: true, version, where: name, ...known }
+}
+
+function installing(name: string): string {
+  return `npm install ${name}`
 }
 
 /** The file that importing a package means, as the project sees it; undefined when the project does not have it. */

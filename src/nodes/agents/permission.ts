@@ -77,16 +77,20 @@ function matches({ tool, input }: Rule, request: PermissionRequest, whole: boole
 
 const SUBJECTS = ['command', 'cmd', 'file_path', 'path', 'filePath', 'url', 'pattern', 'query'] as const
 
-/** What a rule's brackets are about: the command, the file, the address. */
+/** What a rule's brackets are about. */
 function subjectOf({ input, title }: PermissionRequest): string {
-  if (typeof input === 'string') return input
+  return typeof input === 'string' ? input : (subjectIn(input) ?? title)
+}
+
+/** The command, the file or the address in the input of a tool. */
+export function subjectIn(input: unknown): string | undefined {
   const fields = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {}
   for (const name of SUBJECTS) {
     const value = fields[name]
     if (typeof value === 'string') return value
     if (Array.isArray(value)) return value.join(' ')
   }
-  return title
+  return undefined
 }
 
 export const CHOICES = ['allow', 'deny'] as const
@@ -111,4 +115,19 @@ export function decisionOf(answer: unknown): PermissionDecision | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined
   if ('allow' in answer) return answer.allow === true ? { allow: true } : { allow: true, input: answer.allow }
   return 'deny' in answer && typeof answer.deny === 'string' ? { allow: false, reason: answer.deny } : undefined
+}
+
+/** A decision with every field that an adapter may hand on. */
+export interface Verdict {
+  readonly verdict: 'allow' | 'deny' | 'defer'
+  /** Why it is not allowed. */
+  readonly reason?: string
+  /** What a person has made of the input. */
+  readonly input?: unknown
+}
+
+export function verdictOf(decision: PermissionDecision): Verdict {
+  if ('defer' in decision) return { verdict: 'defer', reason: 'not decided yet' }
+  if (decision.allow) return { verdict: 'allow', input: decision.input }
+  return { verdict: 'deny', reason: decision.reason ?? 'denied' }
 }

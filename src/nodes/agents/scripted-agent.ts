@@ -20,7 +20,7 @@ import {
   type PermissionDecision,
   type SessionRef,
 } from './adapter.ts'
-import { signalGroup } from './end-program.ts'
+import { announced, signalGroup } from './agent-process.ts'
 
 export type ScriptedStep =
   | { readonly say: string }
@@ -210,8 +210,7 @@ class ScriptedSession implements AgentSession {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    this.#child = child
-    if (child.pid !== undefined) this.#options.started(child.pid)
+    this.#child = announced(child, this.#options.started)
     let output = ''
     const hear = (piece: Buffer): void => {
       output += piece.toString()

@@ -1,0 +1,112 @@
+/**
+ * The parts of a session's turns on their way from an adapter to whoever drives it: one turn at a time, which ends once. What
+ * a vendor says while no turn goes on is nobody's.
+ */
+import type { AgentPart, AgentTurnEnd, AgentUsage, TurnEnd } from './adapter.ts'
+import { Queue } from './queue.ts'
+
+export type Parts = AsyncIterable<AgentPart>
+
+export class TurnParts {
+  /** The last that the agent said, so far. */
+  text = ''
+  #queue: Queue<AgentPart> | undefined
+  readonly #tools = new Map<string, 'started' | 'ended'>()
+  #retries = 0
+
+  get going(): boolean {
+    return this.#queue !== undefined
+  }
+
+  /** Begins a turn by sending something to the agent. What comes of the sending is lost when the turn is over by then. */
+  begin<Sent>(send: () => Promise<Sent>, sent?: (result: Sent) => void): Parts {
+    this.end('interrupted')
+    const queue = new Queue<AgentPart>()
+    this.#queue = queue
+    this.text = ''
+    this.#tools.clear()
+    this.#retries = 0
+    const ifOurs = (then: () => void): void => (this.#queue === queue ? then() : undefined)
+    send().then(
+      (result) => ifOurs(() => sent?.(result)),
+      (error: Error) => ifOurs(() => this.fail(error.message)),
+    )
+    return queue
+  }
+
+  say(text: string): void {
+    this.text += text
+    this.#push({ type: 'text', text })
+  }
+
+  think(text: string): void {
+    this.#push({ type: 'thinking', text })
+  }
+
+  /** Some agents tell of a tool several times; it starts and ends once. */
+  toolStart(id: string, tool: string, input: unknown): void {
+    if (this.#tools.has(id)) return
+    this.#tools.set(id, 'started')
+    this.#push({ type: 'tool-start', id, tool, input })
+  }
+
+  toolEnd(id: string, ok: boolean, output: unknown = ''): void {
+    if (this.#tools.get(id) === 'ended') return
+    this.#tools.set(id, 'ended')
+    this.#push({ type: 'tool-end', id, ok, output: typeof output === 'string' ? output : JSON.stringify(output) })
+  }
+
+  retry(message = ''): void {
+    this.#retries += 1
+    this.#push({ type: 'retry', attempt: this.#retries, message })
+  }
+
+  /** What was spent, and, where it is known, how many tokens of how many are in the context window. */
+  spent({ used = 0, size = 0, ...usage }: Omit<AgentUsage, 'window'> & { used?: number; size?: number }): void {
+    const window = used === 0 || size === 0 ? {} : { window: Math.min(1, used / size) }
+    this.#push({ type: 'usage', usage: { ...usage, ...window } })
+  }
+
+  compacted(): void {
+    this.#push({ type: 'compacted' })
+  }
+
+  end(reason: TurnEnd, more: Partial<AgentTurnEnd> = {}): void {
+    this.#push({ text: this.text, ...more, type: 'turn-end', reason })
+    this.#queue?.close()
+    this.#queue = undefined
+  }
+
+  /** The end of a turn that an error has ended: what it says is often all that tells one from another. */
+  fail(error: string, reason: TurnEnd = reasonOf(error)): void {
+    this.end(reason, { error })
+  }
+
+  #push(part: AgentPart): void {
+    this.#queue?.push(part)
+  }
+}
+
+function reasonOf(error: string): TurnEnd {
+  if (/too long|context.?(window|length)/i.test(error)) return 'context-full'
+  return /\b429\b|rate.?limit|quota|too many requests/i.test(error) ? 'rate-limited' : 'error'
+}
+
+/** For agents that are told to compact by a prompt. */
+export async function untilDone(parts: Parts): Promise<void> {
+  for await (const part of parts)
+    if (part.type === 'turn-end' && part.reason !== 'done') throw new Error(part.error ?? `the turn was ${part.reason}`)
+}
+
+/** Hears every message of a stream, and says how it ended. */
+export async function hearAll<Message>(
+  messages: AsyncIterable<Message>,
+  ...listeners: readonly (((message: Message) => void) | undefined)[]
+): Promise<string> {
+  try {
+    for await (const message of messages) for (const hear of listeners) hear?.(message)
+    return 'it ended'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
