@@ -1,6 +1,6 @@
 /**
  * Named places where a test can kill this process with SIGKILL: NERVE_FAILPOINT=name or name:3 for its third passing.
- * Without the variable a failpoint costs one comparison.
+ * Without the variable a failpoint costs two comparisons.
  */
 export const FAILPOINTS = [
   'commit-before',
@@ -29,7 +29,15 @@ const setting = process.env['NERVE_FAILPOINT']
 const [armed, count] = setting === undefined ? [] : setting.split(':')
 let left = Number(count ?? 1)
 
+let passings: Map<Failpoint, number> | undefined
+
+/** From now on, how often each failpoint is passed: what a test can kill at. */
+export function countPassings(): ReadonlyMap<Failpoint, number> {
+  return (passings ??= new Map())
+}
+
 export function failpoint(name: Failpoint): void {
+  passings?.set(name, (passings.get(name) ?? 0) + 1)
   if (armed !== name) return
   left -= 1
   if (left === 0) process.kill(process.pid, 'SIGKILL')

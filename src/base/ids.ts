@@ -1,4 +1,5 @@
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const FORM = new RegExp(`^[${ALPHABET}]{16}$`)
 
 /**
  * Ids sort by time (9 characters of milliseconds) and end in 7 random ones: short to type, and different wherever they
@@ -10,4 +11,9 @@ export function newId(now: number): string {
   let tail = ''
   for (let i = 0; i < 7; i += 1) tail += ALPHABET.charAt(Math.floor(Math.random() * 32))
   return time + tail
+}
+
+/** What `newId` could have made. */
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && FORM.test(value)
 }

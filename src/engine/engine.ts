@@ -19,6 +19,7 @@ import type { JournalStore, Owner, RunHead } from '../journal/port.ts'
 import { cancelLoaded, endAbandoned } from './abandoned.ts'
 import { Bus } from './bus.ts'
 import type { ChildStart, ChildStarter } from './child.ts'
+import { Drain, leave } from './closing.ts'
 import { Committer } from './committer.ts'
 import type { AnyDefinition, Names } from './definition.ts'
 import { drive } from './drive.ts'
@@ -26,6 +27,7 @@ import { Execution, type ExecutionOptions } from './execution.ts'
 import { Ownership } from './ownership.ts'
 import { Residents } from './residents.ts'
 import { isStopped, type Place } from './scope.ts'
+import { firstCommit } from './first-commit.ts'
 import { checkBudget, checkInput, createdEvent, type StartOptions } from './start.ts'
 import { Tree, type TreeEvents } from './tree.ts'
 import { Turns } from './turns.ts'
@@ -39,8 +41,8 @@ export interface EngineOptions {
   readonly durability: Durability
   /** Finds the definition of a recorded run; undefined when it cannot be had. */
   readonly resolve: (name: string, source: string | undefined) => Promise<AnyDefinition | undefined>
-  /** What runs may refer to by name, asked when one is loaded. */
-  readonly names: () => Names
+  /** What runs of a definition may refer to by name, asked when one is loaded. Their children have the same. */
+  readonly names: (definition: AnyDefinition) => Names
   /** How many waiting runs stay in memory (default 256). */
   readonly maxResident?: number
   readonly onProblem: (error: unknown) => void
@@ -59,6 +61,7 @@ export class Engine implements TreeEvents, ChildStarter {
   readonly #turns = new Turns()
   readonly #residents: Residents
   #closed = false
+  #drain: Drain | undefined
   /** Called when a parked run may have to be woken at a time. */
   onParked: () => void = () => undefined
   /** Called when a run was taken: commands may have been posted to it before. */
@@ -74,14 +77,14 @@ export class Engine implements TreeEvents, ChildStarter {
     this.#residents = new Residents(options.maxResident ?? 256, (tree) => void this.park(tree).catch(options.onProblem))
   }
 
-  get names(): Names {
-    return this.#options.names()
+  names(definition: AnyDefinition): Names {
+    return this.#options.names(definition)
   }
 
   /** Starts a run. A start that fails leaves nothing behind. */
   async start(definition: AnyDefinition, options: StartOptions): Promise<Execution> {
     this.#checkOpen()
-    const input = await checkInput(definition, options.input, this.names)
+    const input = await checkInput(definition, options.input, this.names(definition))
     const run = newId(this.clock.now())
     const execution = await this.createRun(
       definition,
@@ -109,7 +112,13 @@ export class Engine implements TreeEvents, ChildStarter {
     })
     tree.add(execution)
     this.#live.set(run, tree)
-    await this.#created(tree, execution, created, more)
+    await firstCommit(execution, this.watchers, {
+      events: [created, ...more.map(({ event }) => event)],
+      undo: () => {
+        this.#live.delete(run)
+        tree.close(PARKED)
+      },
+    })
     return execution
   }
 
@@ -167,6 +176,7 @@ export class Engine implements TreeEvents, ChildStarter {
     if (tree.executions.size === 0) {
       this.#live.delete(tree.root)
       this.#residents.remove(tree)
+      this.#drain?.look()
     }
     this.watchers.ended(execution.run, execution.state)
   }
@@ -249,6 +259,13 @@ export class Engine implements TreeEvents, ChildStarter {
     this.onParked()
   }
 
+  /** Starts nothing new from here on, and gives what runs so many milliseconds to come to an end. Then: `close`. */
+  async drain(ms: number): Promise<void> {
+    this.#drain = new Drain(this.#live)
+    await Promise.allSettled(this.#loading.values())
+    await this.#drain.wait(ms)
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -256,9 +273,7 @@ export class Engine implements TreeEvents, ChildStarter {
     await this.committer.drained()
     const error = new NerveError('host-closed', 'The host was closed. The run goes on when a host takes it up again.')
     for (const tree of this.#live.values()) {
-      tree.close(error)
-      // A run with work left stays this host's, who is known to be gone: a run that only waits would not be taken up.
-      if (tree.idle) await this.store.release(tree.root, this.ownership.host)
+      if (leave(tree, error, this.#drain !== undefined)) await this.store.release(tree.root, this.ownership.host)
     }
     this.#live.clear()
     this.watchers.close(error)
@@ -268,6 +283,7 @@ export class Engine implements TreeEvents, ChildStarter {
   }
 
   idle(tree: Tree): void {
+    this.#drain?.look()
     const root = tree.rootExecution
     if (root === undefined) return
     const { state } = root
@@ -357,35 +373,16 @@ export class Engine implements TreeEvents, ChildStarter {
     throw ownedElsewhere(root)
   }
 
-  #created(tree: Tree, execution: Execution, created: RunCreated, more: readonly Entry[]): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const forget = this.watchers.onFailure(execution.run, reject)
-      const committed = (): void => {
-        forget()
-        resolve()
-      }
-      try {
-        execution.append(created, more.length === 0 ? committed : undefined)
-        for (const [index, entry] of more.entries())
-          execution.append(entry.event, index === more.length - 1 ? committed : undefined)
-      } catch (error) {
-        forget()
-        this.#live.delete(tree.root)
-        tree.close(PARKED)
-        reject(error)
-      }
-    })
-  }
-
   #execution(tree: Tree, given: Given): Execution {
     const { place, durability = this.#options.durability, outcomes, parent, ...rest } = given
     const at = place === undefined ? {} : { at: place.scope }
     const { host } = this.ownership
-    return new Execution(this, { ...rest, tree, outcomes, parent, durability, host, ...at })
+    const names = parent?.names ?? this.names(given.definition)
+    return new Execution(this, { ...rest, tree, outcomes, parent, durability, host, names, ...at })
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new NerveError('host-closed', 'The host is closed.')
+    if (this.#closed || this.#drain !== undefined) throw new NerveError('host-closed', 'The host is closed.')
   }
 }
 

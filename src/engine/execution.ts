@@ -45,6 +45,7 @@ export interface ExecutionOptions {
   readonly state: RunState
   readonly outcomes: Outcomes | undefined
   readonly parent: Execution | undefined
+  readonly names: Names
   /** For a child: the scope of the parent run that started it. */
   readonly at?: Scope
   readonly durability: Durability
@@ -59,7 +60,6 @@ export interface EngineParts {
   readonly clock: Clock
   readonly bus: Bus
   readonly committer: Committer
-  readonly names: Names
 }
 
 export class Execution implements Source {
@@ -106,7 +106,7 @@ export class Execution implements Source {
     this.clock = parts.clock
     this.bus = parts.bus
     this.committer = parts.committer
-    this.names = parts.names
+    this.names = options.names
     this.run = options.state.run
     this.tree = options.tree
     this.definition = options.definition

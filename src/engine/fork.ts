@@ -2,13 +2,13 @@
 import { failpoint } from '../base/failpoint.ts'
 import { newId } from '../base/ids.ts'
 import { NerveError } from '../base/nerve-error.ts'
-import type { Entry, JournalEvent, RunCreated } from '../journal/events.ts'
+import type { Actor, Entry, JournalEvent, RunCreated } from '../journal/events.ts'
 import { isBeside, isOutcome, outcomesOf, type PlacedEvent } from '../journal/outcomes.ts'
 import type { AnyDefinition } from './definition.ts'
 import type { Engine } from './engine.ts'
 import { checkInput } from './start.ts'
 
-export interface ForkOptions {
+export interface ForkOptions extends Actor {
   /** Where to go on from: the step at this path runs again. A sequence number keeps everything up to it. */
   readonly at?: string | number
   /** Replaces recorded results: what was recorded after the last of them is dropped, unless `at` says otherwise. */
@@ -31,14 +31,17 @@ export async function forkRun(
   const cut = cutAt(entries, run, options)
   const kept = changed(keptEntries(entries, cut), options.set ?? {})
   const id = newId(engine.clock.now())
-  const { parent: _parent, forkedFrom: _forked, ...created } = first.event
+  const { parent: _parent, forkedFrom: _forked, by: _by, via: _via, ...created } = first.event
+  const { by, via } = options
   const at = typeof options.at === 'string' ? { path: options.at } : {}
   const event: RunCreated = {
     ...created,
     root: id,
     depth: 0,
-    forkedFrom: { run, seq: cut, ...at },
-    ...('input' in options ? { input: await checkInput(definition, options.input, engine.names) } : {}),
+    forkedFrom: { run, seq: cut, kept: kept.length, ...at },
+    ...(by === undefined ? {} : { by }),
+    ...(via === undefined ? {} : { via }),
+    ...('input' in options ? { input: await checkInput(definition, options.input, engine.names(definition)) } : {}),
     ...(options.params === undefined ? {} : { params: { ...created.params, ...options.params } }),
   }
   failpoint('fork-before')

@@ -112,13 +112,14 @@ function dryStage(definition: AnyDefinition, given: Recording): Stage {
     let end: End
     let reached: number | undefined
     const execution = new Execution(
-      { clock: stopped, bus, committer, names: given.names },
+      { clock: stopped, bus, committer },
       {
         tree,
         definition,
         state,
         outcomes,
         parent: undefined,
+        names: given.names,
         durability: 'process',
         host: 'replay',
         fresh: false,

@@ -2,10 +2,10 @@
 import { NerveError } from '../base/nerve-error.ts'
 import { parseWith } from '../base/schema.ts'
 import { checkValue } from '../base/value.ts'
-import { FORMAT, type Budget, type Durability, type RunCreated } from '../journal/events.ts'
+import { FORMAT, type Actor, type Budget, type Durability, type RunCreated } from '../journal/events.ts'
 import type { AnyDefinition, Names } from './definition.ts'
 
-export interface StartOptions {
+export interface StartOptions extends Actor {
   readonly input?: unknown
   readonly params?: Readonly<Record<string, unknown>>
   /** Laid over the definition's own budget. */
@@ -84,6 +84,8 @@ export function createdEvent(
     root: link.root,
     depth: link.depth,
     ...(link.parent === undefined ? {} : { parent: link.parent }),
+    ...(options.by === undefined ? {} : { by: options.by }),
+    ...(options.via === undefined ? {} : { via: options.via }),
     ...(options.source === undefined ? {} : { source: options.source }),
     ...(options.params === undefined ? {} : { params: options.params }),
     ...(budget === undefined ? {} : { budget }),

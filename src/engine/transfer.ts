@@ -1,4 +1,5 @@
 /** Runs as text: one line of JSON for the file, then one for each event. Golden journals are such files. */
+import { isId } from '../base/ids.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import { contentHash } from '../base/value.ts'
 import { decodeEvent, encodeEvent, type Row } from '../journal/codec.ts'
@@ -38,15 +39,26 @@ export async function importRun(engine: Engine, text: string): Promise<string> {
   const { root, lines } = parse(text)
   if ((await engine.store.find(root))?.head.run === root)
     throw new NerveError('bad-file', `Run ${root} is here already. Nothing was changed.`)
-  const byRun = new Map<string, Line[]>()
-  for (const line of lines) byRun.set(line.run, [...(byRun.get(line.run) ?? []), line])
-  const appends = [...byRun].map(([run, own]) => appendOf(engine, run, own))
-  if (appends[0]?.run !== root)
-    throw new NerveError('bad-file', 'The file does not begin with its root run. Nothing was changed.')
+  const appends = [...Map.groupBy(lines, ({ run }) => run)].map(([run, own]) => appendOf(engine, run, own))
+  checkTree(root, appends)
   await engine.ownership.announce()
   await engine.store.append(appends, 'power')
   await engine.store.release(root, engine.ownership.host)
   return root
+}
+
+/** One tree, from its root on: only the pause of its root holds a run back, so no other one may be in the file. */
+function checkTree(root: string, appends: readonly Append[]): void {
+  if (appends[0]?.run !== root)
+    throw new NerveError('bad-file', 'The file does not begin with its root run. Nothing was changed.')
+  const before = new Set<string>()
+  for (const { run, head } of appends) {
+    const parent = head?.parent
+    const belongs = run === root ? parent === undefined : parent !== undefined && before.has(parent)
+    if (head?.root !== root || !belongs)
+      throw new NerveError('bad-file', `Run ${run} in the file is not of the tree of ${root}. Nothing was changed.`)
+    before.add(run)
+  }
 }
 
 function lineOf(run: string, row: Row): string {
@@ -81,7 +93,7 @@ function checkLine(value: unknown, line: number): Line {
   const good =
     typeof one === 'object' &&
     one !== null &&
-    typeof one.run === 'string' &&
+    isId(one.run) &&
     Number.isInteger(one.seq) &&
     typeof one.time === 'number' &&
     typeof one.event === 'object' &&

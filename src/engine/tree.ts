@@ -28,6 +28,9 @@ export interface TreeEvents {
 /** How long a cancelled run may take to clean up before it is reported as cancelled all the same. */
 const CANCEL_GRACE_MS = 5_000
 
+/** `closing`: the host is about to end, and leaves the rest to the next one. */
+export type HoldReason = 'paused' | 'exhausted' | 'closing'
+
 interface Hold {
   readonly promise: Promise<void>
   readonly release: () => void
@@ -45,7 +48,7 @@ export class Tree {
   #hold: Hold | undefined
   #looking = false
   #busy = 0
-  #reasons = new Set<'paused' | 'exhausted'>()
+  #reasons = new Set<HoldReason>()
   readonly #blamed = new WeakMap<Error, string>()
   #disarm: (() => void) | undefined
 
@@ -71,7 +74,7 @@ export class Tree {
     if (execution.state.exhausted !== undefined) this.setHold('exhausted', true)
   }
 
-  setHold(reason: 'paused' | 'exhausted', on: boolean): void {
+  setHold(reason: HoldReason, on: boolean): void {
     if (on) this.#reasons.add(reason)
     else this.#reasons.delete(reason)
     if (this.#reasons.size > 0 && this.#hold === undefined) {

@@ -42,7 +42,8 @@ export interface Actor {
   readonly via?: string
 }
 
-export interface RunCreated {
+/** Runs that a person or a program started say who; a child run is started by its parent. */
+export interface RunCreated extends Actor {
   readonly type: 'run-created'
   readonly format: number
   readonly definition: string
@@ -56,7 +57,8 @@ export interface RunCreated {
   readonly parent?: { readonly run: string; readonly path: string }
   readonly root: string
   readonly depth: number
-  readonly forkedFrom?: { readonly run: string; readonly seq: number; readonly path?: string }
+  /** `kept` is how many events after this one were taken over from that run. */
+  readonly forkedFrom?: { readonly run: string; readonly seq: number; readonly path?: string; readonly kept?: number }
 }
 
 /** Fields every event about a place in the run has. `after` is the path that had to end first. */

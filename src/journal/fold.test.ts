@@ -234,9 +234,10 @@ const MEANING: { readonly [Type in EventType]: () => void } = {
 }
 
 /** The event changes nothing that lists show. */
+/** Nothing but that lists may have to say when something last happened. */
 function expectNothing(event: JournalEvent): void {
-  const { seq: _seq, updated: _updated, ...before } = after()
-  const { seq: _later, updated: _time, ...state } = after(event)
+  const { seq: _seq, updated: _updated, headVersion: _version, ...before } = after()
+  const { seq: _later, updated: _time, headVersion: _after, ...state } = after(event)
   expect(state).toEqual(before)
 }
 
@@ -290,6 +291,22 @@ describe('a state', () => {
       fold(state, index + 2, 0, event)
       const { updated: _after, ...now } = headOf(state)
       expect(now, event.type).not.toEqual(shown)
+      expect(state.headVersion, event.type).toBeGreaterThan(version)
+    }
+  })
+
+  it('counts a change of the head for everything that somebody does, so that lists say when that was', () => {
+    const state = after()
+    const done: JournalEvent[] = [
+      { type: 'signal-received', name: 'go' },
+      { type: 'interrupt-requested' },
+      { type: 'plan-accepted', forget: [], ignore: [] },
+      { type: 'budget-raised', budget: {} },
+      { type: 'cancel-requested' },
+    ]
+    for (const [index, event] of done.entries()) {
+      const version = state.headVersion
+      fold(state, index + 2, 0, event)
       expect(state.headVersion, event.type).toBeGreaterThan(version)
     }
   })

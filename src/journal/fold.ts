@@ -70,9 +70,13 @@ export function fold(state: RunState, seq: number, time: number, event: JournalE
     case 'value-recorded':
     case 'emitted':
     case 'checkpoint-recorded':
+      return
     case 'interrupt-requested':
+      // When somebody last did something to a run can be seen without reading its journal.
+      state.headVersion += 1
       return
     case 'plan-accepted':
+      state.headVersion += 1
       return startAnew(state, event.forget)
     case 'run-completed':
     case 'run-failed':
@@ -209,6 +213,7 @@ function foldWait(state: RunState, seq: number, time: number, event: WaitEvent):
     }
     case 'signal-received':
       state.signals.push({ seq, name: event.name, value: event.value })
+      state.headVersion += 1
       return
     case 'signal-taken':
       state.signals = state.signals.filter((signal) => signal.seq !== event.signal)

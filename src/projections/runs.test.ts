@@ -28,6 +28,11 @@ describe('a row', () => {
     expect(runRow(owned(), false).owner).toBeUndefined()
   })
 
+  it('says queued of a run that its host let go of', () => {
+    const { head } = owned()
+    expect(runRow({ head, owner: undefined }, false).status).toBe('queued')
+  })
+
   it('says what the journal says of all others', () => {
     for (const status of ['waiting', 'paused', 'exhausted', 'completed', 'failed', 'cancelled'] as const) {
       expect(runRow(owned({ status }, undefined), false).status).toBe(status)

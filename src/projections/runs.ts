@@ -30,12 +30,12 @@ export interface InboxRow extends OpenQuestion {
   readonly definition: string
 }
 
-/** `isDriven` tells whether a living process has the run: one that runs without it has crashed. */
+/** `isDriven` tells whether a living process has the run. One that runs and was let go of waits for the next host. */
 export function runRow(owned: OwnedHead, isDriven: boolean): RunRow {
   const { head, owner } = owned
-  const driven = isDriven && owner !== undefined
-  const crashed = !driven && (head.status === 'running' || head.status === 'queued')
-  return { ...head, status: crashed ? 'crashed' : head.status, ...(driven ? { owner: owner.host } : {}) }
+  if (isDriven && owner !== undefined) return { ...head, owner: owner.host }
+  if (head.status !== 'running' && head.status !== 'queued') return head
+  return { ...head, status: owner === undefined ? 'queued' : 'crashed' }
 }
 
 export function inboxRows(heads: readonly OwnedHead[]): InboxRow[] {

@@ -1,8 +1,9 @@
 /** The tables of a project's database, and opening it without harming what is there. */
-import { mkdirSync, writeFileSync, existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { NerveError } from '../base/nerve-error.ts'
+import { checkOwnFolder, makeOwnFolder } from '../base/own-folder.ts'
 import { FORMAT } from '../journal/events.ts'
 
 const BUSY_MS = 10_000
@@ -41,14 +42,17 @@ CREATE INDEX commands_open ON commands(root) WHERE result IS NULL;
 export interface OpenOptions {
   readonly file: string
   readonly readOnly?: boolean
+  /** Whoever owns it, and whoever can write to it. */
+  readonly foreign?: boolean
 }
 
 /** Opens or creates the database. A database that is damaged or newer than this Nerve is refused and left as it is. */
 export async function openDatabase(options: OpenOptions): Promise<DatabaseSync> {
-  const { DatabaseSync: Database } = await loadSqlite()
+  const { DatabaseSync: Database } = loadSqlite()
   const fresh = !existsSync(options.file)
   if (fresh && options.readOnly === true) throw new NerveError('not-found', `There is no database at ${options.file}.`)
-  if (fresh) prepareFolder(dirname(options.file))
+  if (options.foreign !== true) checkOwnFolder(dirname(options.file), basename(options.file))
+  if (fresh) prepare(options.file)
   try {
     if (fresh) return writable(new Database(options.file), options.file)
     // Looked at first by a connection that cannot write: one that can would also tidy up what it then refuses.
@@ -136,15 +140,13 @@ export function storeError(error: unknown, file: string): NerveError {
   return new NerveError('store-failed', `${file} could not be written or read: ${text}. ${advice}`, { cause: error })
 }
 
-function prepareFolder(folder: string): void {
+/** The folder, and an empty file for this user alone: SQLite gives the files beside it the same mode. */
+function prepare(file: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const ignore = join(folder, '.gitignore')
-    if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+    makeOwnFolder(dirname(file))
+    closeSync(openSync(file, 'a', 0o600))
   } catch (cause) {
-    throw new NerveError('store-failed', `The folder ${folder} could not be made: ${(cause as Error).message}.`, {
-      cause,
-    })
+    throw new NerveError('store-failed', `${file} could not be made: ${(cause as Error).message}.`, { cause })
   }
 }
 
@@ -189,14 +191,14 @@ function createTables(db: DatabaseSync, file: string): void {
 }
 
 /** Node 22 warns that node:sqlite is experimental; a person running a workflow has no use for that line. */
-export async function loadSqlite(): Promise<typeof import('node:sqlite')> {
+export function loadSqlite(): typeof import('node:sqlite') {
   const warn = process.emitWarning.bind(process) as (...all: readonly unknown[]) => void
   const original = Object.getOwnPropertyDescriptor(process, 'emitWarning')
   process.emitWarning = (text: string | Error, ...rest: unknown[]): void => {
     if (!String(text).includes('SQLite')) warn(text, ...rest)
   }
   try {
-    return await import('node:sqlite')
+    return process.getBuiltinModule('node:sqlite')
   } finally {
     if (original !== undefined) Object.defineProperty(process, 'emitWarning', original)
   }

@@ -90,6 +90,22 @@ describe('export and import', () => {
       expect((await rejection(other.host.import(file))).code, what).toBe('bad-file')
       expect(await other.host.runs({ children: true }), what).toEqual([])
     }
+    const foreign: Readonly<Record<string, (created: Record<string, unknown>) => Record<string, unknown>>> = {
+      'a root of its own': ({ run, event, ...rest }) => ({ ...rest, run, event: { ...(event as object), root: run } }),
+      'a parent that is not there': ({ event, ...rest }) => ({
+        ...rest,
+        event: { ...(event as object), parent: { run: '0000000000000000', path: 'x' } },
+      }),
+      'an id that is no id': (line) => ({ ...line, run: 'a\nid: 9' }),
+    }
+    for (const [what, change] of Object.entries(foreign)) {
+      const [header, root, ...rest] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+      const child = rest.find(({ event }) => (event as { type: string }).type === 'run-created')!
+      const rootLines = rest.slice(0, rest.indexOf(child))
+      const file = [header, root, ...rootLines, change(child)].map((line) => JSON.stringify(line)).join('\n')
+      expect((await rejection(other.host.import(file))).code, what).toBe('bad-file')
+      expect(await other.host.runs({ children: true }), what).toEqual([])
+    }
     const newer = text.replace('"format":1', '"format":99')
     expect((await rejection(other.host.import(newer))).code).toBe('store-newer')
   })

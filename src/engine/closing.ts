@@ -1,0 +1,40 @@
+/** The end of a host: what runs may finish, and what is left is let go of, so that the next host takes it up. */
+import type { NerveError } from '../base/nerve-error.ts'
+import { statusOf } from '../journal/fold.ts'
+import type { Tree } from './tree.ts'
+
+/** Holds trees back from starting anything, and waits until all of them rest, but not longer than this. */
+export class Drain {
+  readonly #trees: ReadonlyMap<string, Tree>
+  readonly #rested = Promise.withResolvers<void>()
+
+  constructor(trees: ReadonlyMap<string, Tree>) {
+    this.#trees = trees
+  }
+
+  async wait(ms: number): Promise<void> {
+    const timer = setTimeout(this.#rested.resolve, ms)
+    for (const tree of this.#trees.values()) {
+      tree.setHold('closing', true)
+      tree.look()
+    }
+    this.look()
+    await this.#rested.promise
+    clearTimeout(timer)
+  }
+
+  /** A tree has come to rest or to its end. */
+  look(): void {
+    if ([...this.#trees.values()].every((tree) => tree.idle)) this.#rested.resolve()
+  }
+}
+
+/** Closes a tree. True when its claim is to be given up. */
+export function leave(tree: Tree, error: NerveError, isDraining: boolean): boolean {
+  const rests = tree.idle && !isDraining
+  const { rootExecution: root } = tree
+  const waits = root !== undefined && statusOf(root.state) === 'waiting'
+  tree.close(error)
+  // One that waits and has work left besides stays with this host, who is known to be gone: else nobody would take it up.
+  return rests || !waits
+}
