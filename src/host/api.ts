@@ -1,5 +1,6 @@
 /** What surfaces may use: the host and the projections that it shows. */
-export { createHost, databaseFile } from './host.ts'
+export { createHost } from './host.ts'
+export { databaseFile } from './open-store.ts'
 export type { Host, StartMore } from './host.ts'
 export type { Handle, ResumeOptions } from './handle.ts'
 export { loadDefinitions } from './definition-file.ts'

@@ -2,7 +2,7 @@
  * Definitions from files. A .ts or .js file is loaded as it is, and `nerve` resolves from it even when not installed there;
  * a .yaml or .json file is a spec.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -16,43 +16,28 @@ const CODE_KINDS: readonly string[] = ['.ts', '.mts', '.js', '.mjs']
 export const KINDS: readonly string[] = [...CODE_KINDS, ...SPEC_KINDS]
 const TYPESCRIPT = import.meta.url.endsWith('.ts')
 
-/** Where `nerve` and its doors are: beside this file, built or not. */
-const DOORS: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    'index',
-    'testing/index',
-    'graph',
-    'control',
-    'state',
-    'agents',
-    'library',
-    'spec',
-    'nodes',
-    'parsers',
-    'terminal',
-    'claude-terminal',
-    'mcp',
-    'models',
-    'sessions',
-    'gateway',
-    'config',
-    'server',
-    'client',
-  ].map((file) => [
-    ['nerve', ...file.split('/').filter((part) => part !== 'index')].join('/'),
-    new URL(`../${file}.${TYPESCRIPT ? 'ts' : 'js'}`, import.meta.url).href,
-  ]),
-)
+/** Where `nerve` and its doors are, built or not: what the package itself says. */
+function findDoors(): ReadonlyMap<string, string> {
+  const place = new URL('../../package.json', import.meta.url)
+  const { exports } = JSON.parse(readFileSync(place, 'utf8')) as { exports: Record<string, Record<string, string>> }
+  return new Map(
+    Object.entries(exports).flatMap(([path, target]) => {
+      const file = target[TYPESCRIPT ? 'nerve-source' : 'default']
+      return file === undefined ? [] : [[`nerve${path.slice(1)}`, new URL(file, place).href] as const]
+    }),
+  )
+}
 
 let hooked = false
 
 function hook(): void {
   if (hooked) return
   hooked = true
+  const doors = findDoors()
   // Always this Nerve: a second copy would not know the runs and definitions of the first.
   registerHooks({
     resolve: (specifier, context, next) => {
-      const door = DOORS[specifier]
+      const door = doors.get(specifier)
       if (door !== undefined)
         return { url: door, shortCircuit: true, format: TYPESCRIPT ? 'module-typescript' : 'module' }
       const found = next(specifier, context)
@@ -78,57 +63,45 @@ export async function loadDefinitions(file: string): Promise<readonly AnyDefinit
   )
 }
 
-export interface LoadOptions {
-  /** Read the file again when it has changed since it was loaded. */
-  readonly fresh?: boolean
+/** The nodes and definitions in a file, as it is now. */
+export async function loadRunnables(file: string): Promise<readonly AnyRunnable[]> {
+  return load(file, [])
 }
 
-/** The nodes and definitions in a file. */
-export async function loadRunnables(file: string, options: LoadOptions = {}): Promise<readonly AnyRunnable[]> {
-  return load(file, { ...options, around: [] })
-}
-
-interface Loading extends LoadOptions {
-  /** The specs that are being read, each naming the next among its nodes. */
-  readonly around: readonly string[]
-}
-
-async function load(file: string, loading: Loading): Promise<readonly AnyRunnable[]> {
+/** `around`: the specs that are being read, each naming the next among its nodes. */
+async function load(file: string, around: readonly string[]): Promise<readonly AnyRunnable[]> {
   const path = resolve(file)
   if (!existsSync(path)) throw new NerveError('bad-file', `There is no file ${file}.`)
   const kind = extname(path)
-  if (SPEC_KINDS.includes(kind)) return [await loadSpec(file, path, loading)]
-  if (CODE_KINDS.includes(kind)) return loadCode(file, loading)
+  if (SPEC_KINDS.includes(kind)) return [await loadSpec(file, path, around)]
+  if (CODE_KINDS.includes(kind)) return loadCode(file)
   throw new NerveError('bad-file', `${file} is not a workflow file or a spec: give a ${KINDS.join(', ')} file.`)
 }
 
-async function loadSpec(file: string, path: string, { around, ...options }: Loading): Promise<AnyDefinition> {
+async function loadSpec(file: string, path: string, around: readonly string[]): Promise<AnyDefinition> {
   if (around.includes(path)) throw new NerveError('bad-file', `${file} is among its own nodes.`)
   const { readSpecFile } = await import('./spec-file.ts')
-  const read = await readSpecFile(path, (inner) => load(inner, { ...options, around: [...around, path] }))
+  const read = await readSpecFile(path, (inner) => load(inner, [...around, path]))
   if (read.graph !== undefined) return read.graph
   const { specError } = await import('../define/spec/spec.ts')
   throw specError('bad-file', read.problems)
 }
 
-/** Everything that a file of code exports. */
-export async function importFile(
-  file: string,
-  { fresh }: LoadOptions = {},
-): Promise<Readonly<Record<string, unknown>>> {
+/** Everything that a file of code exports. One that has changed since it was loaded is loaded again. */
+export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
   hook()
   const url = pathToFileURL(resolve(file)).href
   try {
-    if (fresh === true) noticeChanges()
-    return (await import(fresh === true ? addressOf(url) : url)) as Record<string, unknown>
+    noticeChanges()
+    return (await import(addressOf(url))) as Record<string, unknown>
   } catch (cause) {
-    if (fresh === true) notLoaded(url)
+    notLoaded(url)
     throw new NerveError('bad-file', `${file} could not be loaded: ${reason(cause)}`, { cause })
   }
 }
 
-async function loadCode(file: string, options: LoadOptions): Promise<readonly AnyRunnable[]> {
-  const { default: main, ...named } = await importFile(file, options)
+async function loadCode(file: string): Promise<readonly AnyRunnable[]> {
+  const { default: main, ...named } = await importFile(file)
   const found = [main, ...Object.values(named)].filter((one) => isDefinition(one) || isNode(one))
   return [...new Set(found)]
 }

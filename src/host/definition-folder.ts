@@ -12,7 +12,7 @@ import { SPEC_KINDS } from './spec-kinds.ts'
 
 export async function loadFolder(folder: string): Promise<readonly AnyRunnable[]> {
   const found: AnyRunnable[] = []
-  for (const path of await definitionFiles(folder)) found.push(...(await loadRunnables(path, { fresh: true })))
+  for (const path of await definitionFiles(folder)) found.push(...(await loadRunnables(path)))
   return found
 }
 

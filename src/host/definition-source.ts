@@ -1,6 +1,6 @@
 /** Where the definition of a recorded run comes from: a file, or Nerve itself. */
-import type { AnyDefinition } from '../engine/definition.ts'
-import { nameOf, type Registry } from './registry.ts'
+import type { AnyDefinition, AnyRunnable, Names } from '../engine/definition.ts'
+import { nameOf } from './registry.ts'
 
 /** What stands for a file in runs of definitions that Nerve brings along. */
 const BUILT_IN = 'nerve:'
@@ -13,20 +13,43 @@ export function builtInSource(name: string): string {
   return `${BUILT_IN}${name}`
 }
 
-/** A definition may refer by name to whatever else its file exports. Names that stand for something already keep it. */
-export async function knowSource(known: Registry, source: string, definition: string): Promise<void> {
-  if (isBuiltIn(source)) return
-  const { loadRunnables } = await import('./definition-file.ts')
-  const found = (await loadRunnables(source)).filter((one) => nameOf(one) !== definition)
-  known.replace(...found.filter((one) => known.names.get(nameOf(one)) === undefined))
+export async function builtInAt(source: string): Promise<readonly AnyDefinition[]> {
+  const { builtIn } = await import('./library/built-in.ts')
+  const found = builtIn(source.slice(BUILT_IN.length))
+  return found === undefined ? [] : [found]
 }
 
-export async function fromSource(known: Registry, source: string, name: string): Promise<AnyDefinition | undefined> {
-  if (isBuiltIn(source)) {
-    const { builtIn } = await import('./library/built-in.ts')
-    return builtIn(source.slice(BUILT_IN.length))
+/** Definitions from files. Each may refer by name to whatever else its file exports, before what the host knows. */
+export class Sources {
+  readonly #beside = new WeakMap<AnyDefinition, Names>()
+
+  /** For a definition that was loaded from this file. */
+  async know(source: string, definition: AnyDefinition): Promise<void> {
+    if (isBuiltIn(source) || this.#beside.has(definition)) return
+    const { loadRunnables } = await import('./definition-file.ts')
+    this.#keep(definition, await loadRunnables(source))
   }
-  await knowSource(known, source, name)
-  const { loadDefinitions } = await import('./definition-file.ts')
-  return (await loadDefinitions(source)).find((definition) => definition.name === name)
+
+  /** The definition of this name as its file has it now. */
+  async find(source: string, name: string): Promise<AnyDefinition | undefined> {
+    if (isBuiltIn(source)) return (await builtInAt(source))[0]
+    const { loadDefinitions, loadRunnables } = await import('./definition-file.ts')
+    const found = (await loadDefinitions(source)).find((definition) => definition.name === name)
+    if (found !== undefined && !this.#beside.has(found)) this.#keep(found, await loadRunnables(source))
+    return found
+  }
+
+  /** What a definition may refer to. */
+  before(known: Names, definition: AnyDefinition): Names {
+    const beside = this.#beside.get(definition)
+    if (beside === undefined) return known
+    return {
+      get: (name) => beside.get(name) ?? known.get(name),
+      keys: () => new Set([...beside.keys(), ...known.keys()]),
+    }
+  }
+
+  #keep(definition: AnyDefinition, all: readonly AnyRunnable[]): void {
+    this.#beside.set(definition, new Map([...all, definition].map((one) => [nameOf(one), one])))
+  }
 }

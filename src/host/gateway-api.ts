@@ -1,8 +1,8 @@
 /** What surfaces may use of the model gateway. Apart from api.ts, because one command needs it. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
 import { NerveError } from '../base/nerve-error.ts'
+import { makeOwnFolder } from '../base/own-folder.ts'
 import type { Backend } from '../gateway/backend.ts'
 import { provider } from '../gateway/backends/provider.ts'
 import type { ProviderOptions } from '../gateway/backends/provider-options.ts'
@@ -40,17 +40,10 @@ export async function startGateway(
   more: { readonly port?: number; readonly onProblem?: (error: unknown) => void } = {},
 ): Promise<Gateway> {
   const answering = await backendFor(choice)
-  keepOutOfGit(join(dir, '.nerve'))
+  makeOwnFolder(join(dir, '.nerve'))
   const backend =
     choice.record === undefined ? answering : record({ backend: answering, folder: resolve(choice.record) })
   return createGateway({ backend, log: { folder: gatewayFolder(dir) }, ...more })
-}
-
-/** As for the database: what is in the folder is of this machine. */
-function keepOutOfGit(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const ignore = join(folder, '.gitignore')
-  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
 }
 
 async function backendFor(choice: GatewayChoice): Promise<Backend> {

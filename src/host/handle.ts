@@ -120,3 +120,13 @@ function exhausted(state: RunState): NerveError {
     { retry: 'pause', data: { run: state.run, dimension: state.exhausted } },
   )
 }
+
+/** The id of a question begins with that of its run. */
+export function runOfQuestion(question: string): string {
+  const at = question.lastIndexOf('-')
+  if (at > 0) return question.slice(0, at)
+  throw new NerveError(
+    'not-found',
+    `${JSON.stringify(question)} is not the id of a question. List the open ones with: nerve inbox`,
+  )
+}

@@ -1,7 +1,7 @@
 /** What can be said about a project's database without changing it: for people who ask whether all is well. */
 import { existsSync } from 'node:fs'
 import { isAlive } from '../engine/ownership.ts'
-import { databaseFile } from './host.ts'
+import { databaseFile } from './open-store.ts'
 
 export interface DatabaseHealth {
   readonly file: string

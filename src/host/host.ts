@@ -3,7 +3,7 @@
  * Everything a surface can do, it does through this. What few runs need is loaded when it is asked for, so that `import
  * 'nerve'` stays quick.
  */
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { milliseconds, type Duration } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
@@ -20,12 +20,12 @@ import { divergence } from '../engine/troubles.ts'
 import type { Actor, Durability, Entry, ResumePlan, RunStatus } from '../journal/events.ts'
 import type { JournalStore } from '../journal/port.ts'
 import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
-import { MemoryStore } from '../stores/memory-store.ts'
-import { fromSource, isBuiltIn, knowSource } from './definition-source.ts'
+import { Sources, isBuiltIn } from './definition-source.ts'
+import { openStore } from './open-store.ts'
 import { createRegistry, type Registry } from './registry.ts'
 import { Recalled } from './recalled.ts'
 import type { SessionPlan } from './sessions/session.ts'
-import { createHandle, type Handle, type HandleParts, type ResumeOptions } from './handle.ts'
+import { createHandle, runOfQuestion, type Handle, type HandleParts, type ResumeOptions } from './handle.ts'
 
 export interface HostOptions {
   /** The project folder; the database is `.nerve/nerve.db` in it (default: the current folder). */
@@ -88,8 +88,8 @@ export interface Host {
   inbox(): Promise<InboxRow[]>
   answer(question: string, value: unknown, actor?: Actor): Promise<void>
   subscribe(wanted: Subscription, listener: (heard: Heard) => void): () => void
-  /** Sends subscribers a live part that belongs to no run (its `run` is empty). Not durable. */
-  emit(path: string, type: string, data?: unknown): void
+  /** Sends subscribers a live part, of no run (its `run` is empty) unless one is said. Not durable. */
+  emit(path: string, type: string, data?: unknown, run?: string): void
   /** What resuming over the current code would do. Changes nothing. */
   plan(run: string, definition?: AnyDefinition): Promise<ResumePlan>
   /** Runs the current code over a recorded run, with no effects, and tells where they differ. */
@@ -100,7 +100,8 @@ export interface Host {
   gc(options: { readonly olderThan: Duration }): Promise<{ readonly removed: readonly string[] }>
   /** Takes up every run that nobody drives. */
   recover(): Promise<Recovered>
-  close(): Promise<void>
+  /** `grace`: starts nothing new, and gives steps that run this long to finish; a next host goes on from there. */
+  close(options?: { readonly grace?: Duration }): Promise<void>
 }
 
 /**
@@ -121,20 +122,21 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   const registry = options.registry ?? createRegistry()
   const onProblem =
     options.onProblem ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
-  const store = await openStore(options)
+  const store = await openStore(options.store ?? 'sqlite', options.dir)
   const recalled = new Recalled(options.sessions ?? [])
+  const sources = new Sources()
   const engine: Engine = new Engine({
     store,
     clock,
     durability: options.durability ?? 'process',
     resolve: (name, source) => host.definition(name, source),
-    names: () => recalled.behind(registry.names),
+    names: (definition) => sources.before(recalled.behind(registry.names), definition),
     ...(options.maxResident === undefined ? {} : { maxResident: options.maxResident }),
     onProblem,
   })
   const keeper = new Keeper(engine, onProblem)
   if (options.wake === false) engine.onParked = () => undefined
-  const host: LocalHost = new LocalHost(engine, keeper, { registry, dir: projectFolder(options), recalled })
+  const host: LocalHost = new LocalHost(engine, keeper, { registry, dir: projectFolder(options), recalled, sources })
   host.register(...(options.definitions ?? []))
   if (options.recover !== false) {
     await host.recover()
@@ -143,22 +145,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   return host
 }
 
-async function openStore(options: HostOptions): Promise<JournalStore> {
-  const { store = 'sqlite' } = options
-  if (typeof store === 'object') return store
-  if (store === 'memory') return new MemoryStore()
-  if (store !== 'sqlite')
-    throw new NerveError('bad-option', `store is ${JSON.stringify(store)}; give 'sqlite', 'memory' or a store.`)
-  const { openSqliteStore } = await import('../stores/sqlite-store.ts')
-  return openSqliteStore({ file: databaseFile(options.dir) })
-}
-
 function projectFolder({ dir, store = 'sqlite' }: HostOptions): string | undefined {
   return dir === undefined && store !== 'sqlite' ? undefined : resolve(dir ?? '.')
-}
-
-export function databaseFile(dir = process.cwd()): string {
-  return join(dir, '.nerve', 'nerve.db')
 }
 
 class LocalHost implements Host {
@@ -167,6 +155,7 @@ class LocalHost implements Host {
   readonly #keeper: Keeper
   readonly #parts: HandleParts
   readonly #recalled: Recalled
+  readonly #sources: Sources
   readonly id: string
   readonly dir: string | undefined
   readonly registry: Registry
@@ -174,12 +163,18 @@ class LocalHost implements Host {
   constructor(
     engine: Engine,
     keeper: Keeper,
-    { registry, dir, recalled }: Pick<Host, 'registry' | 'dir'> & { readonly recalled: Recalled },
+    {
+      registry,
+      dir,
+      recalled,
+      sources,
+    }: Pick<Host, 'registry' | 'dir'> & { readonly recalled: Recalled; readonly sources: Sources },
   ) {
     this.id = engine.ownership.host
     this.#engine = engine
     this.#keeper = keeper
     this.#recalled = recalled
+    this.#sources = sources
     this.registry = registry
     this.dir = dir
     this.#parts = {
@@ -198,21 +193,30 @@ class LocalHost implements Host {
     input?: Input,
     options: StartMore = {},
   ): Promise<Handle<Output>> {
-    if (options.source !== undefined) await knowSource(this.registry, options.source, definition.name)
-    await this.#recalled.look(this, definition)
-    this.#recalled.check(definition, this.registry.names)
-    // First, because a name that is taken by something else must leave no run behind.
+    const { source } = options
+    const start = { ...options, ...(input === undefined ? {} : { input }) }
+    if (source !== undefined) await this.#sources.know(source, definition)
+    const names = this.#sources.before(this.registry.names, definition)
+    await this.#recalled.look(this, definition, names)
+    this.#recalled.check(definition, names)
+    // One from a file is found there again; two files may each have one of this name.
+    const execution = await (source === undefined
+      ? this.#registered(definition, () => this.#engine.start(definition, start))
+      : this.#engine.start(definition, start))
+    return createHandle<Output>(this.#parts, execution.run)
+  }
+
+  /** Makes a definition known first, because a name that is taken by something else must leave no run behind. */
+  async #registered<Value>(definition: AnyDefinition, work: () => Promise<Value>): Promise<Value> {
     const known = this.registry.names.get(definition.name)
     this.registry.replace(definition)
-    let execution
     try {
-      execution = await this.#engine.start(definition, { ...options, ...(input === undefined ? {} : { input }) })
+      return await work()
     } catch (error) {
       if (known === undefined) this.registry.remove(definition.name)
       else this.registry.replace(known)
       throw error
     }
-    return createHandle<Output>(this.#parts, execution.run)
   }
 
   async handle<Output>(run: string): Promise<Handle<Output>> {
@@ -256,8 +260,8 @@ class LocalHost implements Host {
     return this.#engine.bus.subscribe(wanted, listener)
   }
 
-  emit(path: string, type: string, data?: unknown): void {
-    this.#engine.bus.part({ live: true, run: '', path, type, ...(data === undefined ? {} : { data }) })
+  emit(path: string, type: string, data?: unknown, run = ''): void {
+    this.#engine.bus.part({ live: true, run, path, type, ...(data === undefined ? {} : { data }) })
   }
 
   async plan(run: string, definition?: AnyDefinition): Promise<ResumePlan> {
@@ -268,10 +272,9 @@ class LocalHost implements Host {
     const row = await this.run(run)
     const { entries } = await this.#engine.stored(row.run)
     const { replayRun } = await import('../engine/replay.ts')
-    return replayRun(definition ?? (await this.#definition(row)), entries, {
-      clock: this.#engine.clock,
-      names: this.#engine.names,
-    })
+    const current = definition ?? (await this.#definition(row))
+    const { clock } = this.#engine
+    return replayRun(current, entries, { clock, names: this.#engine.names(current) })
   }
 
   async export(run: string): Promise<string> {
@@ -311,7 +314,8 @@ class LocalHost implements Host {
     return this.recovered
   }
 
-  async close(): Promise<void> {
+  async close({ grace }: { readonly grace?: Duration } = {}): Promise<void> {
+    if (grace !== undefined) await this.#engine.drain(milliseconds(grace, 'grace'))
     this.#keeper.close()
     await this.#engine.close()
     await this.#recalled.close()
@@ -323,9 +327,13 @@ class LocalHost implements Host {
     await this.#recalled.look(this)
     // What Nerve brings along is never something else of the same name.
     const there = isBuiltIn(source) ? undefined : known.names.get(name)
-    const found = isDefinition(there) ? there : source === undefined ? undefined : await fromSource(known, source, name)
+    const found = isDefinition(there)
+      ? there
+      : source === undefined
+        ? undefined
+        : await this.#sources.find(source, name)
     if (found === undefined) return this.#recalled.sending(name)
-    this.#recalled.check(found, known.names)
+    this.#recalled.check(found, this.#sources.before(known.names, found))
     return found
   }
 
@@ -367,13 +375,4 @@ class LocalHost implements Host {
     const plan = await this.plan(row.root)
     return plan.rerun.length === 0 && plan.unknown.length === 0 ? undefined : plan
   }
-}
-
-function runOfQuestion(question: string): string {
-  const at = question.lastIndexOf('-')
-  if (at > 0) return question.slice(0, at)
-  throw new NerveError(
-    'not-found',
-    `${JSON.stringify(question)} is not the id of a question. List the open ones with: nerve inbox`,
-  )
 }

@@ -3,11 +3,13 @@
  * that changed gets another one, and so does every file that imports it, directly or not. What did not change keeps its
  * address: it is the same module, with the same nodes, as before.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { contentHash } from '../base/value.ts'
 
 interface Known {
+  /** When it was written, and how long it is: while that is the same, nobody reads it again. */
+  stamp: string
   hash: string
   version: number
   /** The files that import it. */
@@ -17,20 +19,19 @@ interface Known {
 const files = new Map<string, Known>()
 const MARK = '?nerve='
 
-/** The address to load a file under, by its plain one. */
+/** The address to load a file under, by its plain one: the first time that is the same. */
 export function addressOf(url: string): string {
   const known = files.get(url)
-  if (known !== undefined) return `${url}${MARK}${known.version}`
-  files.set(url, { hash: hashOf(url), version: 1, importers: new Set() })
-  return `${url}${MARK}1`
+  if (known === undefined) files.set(url, { stamp: stampOf(url), hash: hashOf(url), version: 1, importers: new Set() })
+  return known === undefined || known.version === 1 ? url : `${url}${MARK}${known.version}`
 }
 
 /** The address of what a module imports: for files of an author that import files of an author, the one of now. */
 export function importedAddress(url: string, parent: string | undefined): string {
-  const from = parent?.indexOf(MARK) ?? -1
-  if (parent === undefined || from < 0 || !url.startsWith('file:') || isInstalled(url) || url.includes('?')) return url
+  const [importer = ''] = parent?.split(MARK) ?? []
+  if (!files.has(importer) || !url.startsWith('file:') || isInstalled(url) || url.includes('?')) return url
   const address = addressOf(url)
-  files.get(url)?.importers.add(parent.slice(0, from))
+  files.get(url)?.importers.add(importer)
   return address
 }
 
@@ -38,6 +39,9 @@ export function importedAddress(url: string, parent: string | undefined): string
 export function noticeChanges(): void {
   const changed: Known[] = []
   for (const [url, known] of files) {
+    const stamp = stampOf(url)
+    if (stamp === known.stamp) continue
+    known.stamp = stamp
     const hash = hashOf(url)
     if (hash === known.hash) continue
     known.hash = hash
@@ -66,6 +70,11 @@ function outdate(changed: readonly Known[]): void {
 
 function isInstalled(url: string): boolean {
   return url.includes('/node_modules/')
+}
+
+function stampOf(url: string): string {
+  const found = statSync(fileURLToPath(url), { throwIfNoEntry: false, bigint: true })
+  return found === undefined ? 'gone' : `${found.ino}:${found.mtimeNs}:${found.size}`
 }
 
 /** A file that is gone has changed too: whoever imports it must hear so. */

@@ -20,10 +20,10 @@ export class Recalled {
   }
 
   /** Looks whether there are other sessions than before, unless it is known that a definition needs none. */
-  async look(host: Host, definition?: AnyDefinition): Promise<void> {
+  async look(host: Host, definition?: AnyDefinition, known: Names = host.registry.names): Promise<void> {
     const stamp = host.dir === undefined ? undefined : changed(sessionFolder(host.dir))
     if (this.#plans.length === 0 && stamp === undefined) return
-    if (definition !== undefined && isComplete(definition, host.registry.names)) return
+    if (definition !== undefined && isComplete(definition, known)) return
     if (stamp !== this.#stamp || this.#recall === undefined || this.#recall.hasProblems) {
       this.#stamp = stamp
       // One after the other: each starts from what the one before found. Who asked for that heard that it failed.

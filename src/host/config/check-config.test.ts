@@ -112,3 +112,44 @@ it('says which nodes cannot be started in the order that they ask for', async ()
     ],
   })
 })
+
+describe('notify', () => {
+  const hook = { url: 'https://hooks.example/x', secretEnv: 'HOOK_SECRET' }
+
+  it('is taken as it is said, and is empty when nothing is', async () => {
+    const notify = { desktop: true, webhooks: [{ ...hook, on: ['question', 'failed'] }] }
+    expect(await check({ notify })).toMatchObject({ notify })
+    expect(await check({})).toMatchObject({ notify: {} })
+  })
+
+  it('says everything that is wrong, and never repeats a secret', async () => {
+    const webhooks = [
+      hook,
+      { ...hook, secret: 'x', on: ['fialed', 7] },
+      { url: 'ftp://a', secretEnv: 'a secret that was put here' },
+      { url: 'https://me:mine@a', secretEnv: 'A', on: [] },
+      { url: 'nowhere' },
+      'https://a',
+    ]
+    expect(await check({ notfy: {}, notify: { desktp: true, desktop: 1, webhooks } })).toEqual({
+      problems: [
+        `notfy: there is no such field. Did you mean 'notify'?`,
+        `notify.desktp: there is no such field. Did you mean 'desktop'?`,
+        `notify.desktop: give true or false.`,
+        `notify.webhooks[1].secret: there is no such field. Did you mean 'secretEnv'?`,
+        `notify.webhooks[1].on: "fialed" is nothing to be told of. Did you mean 'failed'?`,
+        `notify.webhooks[1].on: 7 is nothing to be told of. Known: question, completed, failed, budget.`,
+        `notify.webhooks[1].url: it is used twice. Keep one of them, with all that it is told of.`,
+        `notify.webhooks[2].url: "ftp:" is not for webhooks: give https://… or http://….`,
+        `notify.webhooks[2].secretEnv: give the name of the environment variable that has the secret, not the secret.`,
+        `notify.webhooks[3].url: leave out the name and the password: requests are signed with the secret.`,
+        `notify.webhooks[3].on: give a list of what it is told of: question, completed, failed, budget.`,
+        `notify.webhooks[4].url: this is not an address. Give https://….`,
+        `notify.webhooks[4].secretEnv: give the name of the environment variable that has the secret, not the secret.`,
+        `notify.webhooks[5]: give an object: { url, secretEnv }.`,
+      ],
+    })
+    expect(await check({ notify: { webhooks: {} } })).toEqual({ problems: ['notify.webhooks: give a list.'] })
+    expect(await check({ notify: [] })).toEqual({ problems: ['notify: give an object.'] })
+  })
+})

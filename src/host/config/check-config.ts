@@ -6,10 +6,12 @@ import type { AnyDefinition, AnyRunnable } from '../../engine/definition.ts'
 import { isDefinition, isNode } from '../../engine/run-node.ts'
 import { checkBudget } from '../../engine/start.ts'
 import type { Budget } from '../../journal/events.ts'
+import type { NotifySettings } from '../notifications/settings.ts'
 import { nameOf } from '../registry.ts'
 import { isNodeConfig, type NodeConfig, type NodeFactory, type NodeFields } from '../sessions/node-factory.ts'
 import type { SessionPlan } from '../sessions/session.ts'
 import { isName, sameName } from '../sessions/session-names.ts'
+import { checkNotify } from './check-notify.ts'
 
 export const DEFAULT_SESSION = 'default'
 
@@ -23,6 +25,8 @@ export interface CheckedConfig {
   readonly budget: Budget
   /** Fields by the kind of node. */
   readonly fields: Readonly<Record<string, NodeFields>>
+  /** Empty when nobody is to be told. */
+  readonly notify: NotifySettings
 }
 
 interface Item {
@@ -73,13 +77,14 @@ class ConfigCheck {
   }
 
   async whole(given: unknown): Promise<CheckedConfig> {
-    const nothing: CheckedConfig = { sessions: [], definitions: [], budget: {}, fields: {} }
+    const nothing: CheckedConfig = { sessions: [], definitions: [], budget: {}, fields: {}, notify: {} }
     if (!isFields(given)) {
       this.problems.push('it has no default export that is an object: export default config({ nodes: […] }).')
       return nothing
     }
-    this.#known('', given, ['nodes', 'sessions', 'defaults'])
+    this.#known('', given, ['nodes', 'sessions', 'defaults', 'notify'])
     const budget = this.#defaults(given['defaults'])
+    this.problems.push(...checkNotify(given['notify']))
     const nodes = await this.#items('nodes', given['nodes'])
     const sessions = await this.#sessions(given['sessions'], nodes)
     const all = [...nodes, ...sessions.flatMap((session) => session.own)]
@@ -92,6 +97,7 @@ class ConfigCheck {
       definitions: all.map(({ node }) => node).filter(isDefinition),
       budget,
       fields: this.#fields,
+      notify: given['notify'] ?? {},
     }
   }
 

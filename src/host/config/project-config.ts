@@ -1,5 +1,6 @@
 /** What a project file says: `nerve.config.ts`. */
 import type { Budget } from '../../journal/events.ts'
+import type { NotifySettings } from '../notifications/settings.ts'
 import type { NodeFields } from '../sessions/node-factory.ts'
 import type { SessionItem } from '../sessions/session.ts'
 
@@ -9,6 +10,8 @@ export interface ProjectConfig {
   /** Sessions by their names. */
   readonly sessions?: Readonly<Record<string, ConfigSession>>
   readonly defaults?: ConfigDefaults
+  /** Who is told of questions, ends, failures and spent budgets while a server runs. */
+  readonly notify?: NotifySettings
 }
 
 export interface ConfigSession {

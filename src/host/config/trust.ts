@@ -1,46 +1,51 @@
 /**
- * Which project files a person has said may run. The records are outside of every project, one small file each, so that
- * nothing in a repository can say so of itself. Trust is given to a file by where it is, once: also when it changes later.
- * The hash says whether it has.
+ * Which projects a person has said may run code that nobody names: the project file, the files of its folder for workflows, and what is
+ * recorded in a `.nerve` that came from elsewhere. The records of trust are outside of every project, one small file each, so that nothing in
+ * a repository can say so of itself. Trust is given to a folder by where it is, once: also when its files change later. The hash
+ * says whether the project file has.
  */
 import { mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import { contentHash } from '../../base/value.ts'
+import { configFile } from './find-config.ts'
 
-const FORMAT = 1
+const FORMAT = 2
 
 export interface Trust {
   readonly format: typeof FORMAT
   /** Its real path. */
-  readonly file: string
-  /** Of its content when it was trusted. */
-  readonly hash: string
+  readonly folder: string
+  /** Of the project file when it was trusted; missing when there was none. */
+  readonly hash?: string
   /** When (milliseconds since the epoch). */
   readonly time: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-function trustFolder(env: Environment): string {
+function recordFolder(env: Environment): string {
   const given = env['XDG_STATE_HOME'] ?? ''
   return join(isAbsolute(given) ? given : join(homedir(), '.local', 'state'), 'nerve', 'trusted')
 }
 
-export function isTrusted(file: string, env: Environment = process.env): boolean {
-  const real = realpathSync(file)
-  return readTrust(recordOf(real, env))?.file === real
+/** `NERVE_TRUST=1` trusts everything, for one process. */
+export function isTrusted(dir: string, env: Environment = process.env): boolean {
+  if (env['NERVE_TRUST'] === '1') return true
+  const real = realpathSync(dir)
+  return readTrust(recordOf(real, env))?.folder === real
 }
 
-export function trustFile(file: string, env: Environment = process.env): Trust {
-  const real = realpathSync(file)
-  const trust: Trust = { format: FORMAT, file: real, hash: hashOf(real) ?? '', time: Date.now() }
+export function trustFolder(dir: string, env: Environment = process.env): Trust {
+  const real = realpathSync(dir)
+  const hash = hashOf(real)
+  const trust: Trust = { format: FORMAT, folder: real, ...(hash === undefined ? {} : { hash }), time: Date.now() }
   const record = recordOf(real, env)
   // Two processes may be told at the same time.
   const draft = `${record}.${process.pid}.tmp`
   try {
-    mkdirSync(trustFolder(env), { recursive: true, mode: 0o700 })
+    mkdirSync(recordFolder(env), { recursive: true, mode: 0o700 })
     writeFileSync(draft, `${JSON.stringify(trust)}\n`, { mode: 0o600 })
     renameSync(draft, record)
   } catch (cause) {
@@ -54,30 +59,30 @@ export function trustFile(file: string, env: Environment = process.env): Trust {
 }
 
 /** Takes it back; false when it was not trusted. */
-export function distrustFile(file: string, env: Environment = process.env): boolean {
-  const record = recordOf(realpathSync(file), env)
+export function distrustFolder(dir: string, env: Environment = process.env): boolean {
+  const record = recordOf(realpathSync(dir), env)
   const there = readTrust(record) !== undefined
   rmSync(record, { force: true })
   return there
 }
 
-/** Everything that is trusted, and whether it has changed since (or is gone). */
-export function trustedFiles(env: Environment = process.env): readonly (Trust & { readonly changed: boolean })[] {
+/** Everything that is trusted, and whether its project file has changed since (or is gone). */
+export function trustedFolders(env: Environment = process.env): readonly (Trust & { readonly changed: boolean })[] {
   let files: readonly string[]
   try {
-    files = readdirSync(trustFolder(env))
+    files = readdirSync(recordFolder(env))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }
   return files
-    .flatMap((file) => readTrust(join(trustFolder(env), file)) ?? [])
-    .map((trust) => ({ ...trust, changed: hashOf(trust.file) !== trust.hash }))
+    .flatMap((file) => readTrust(join(recordFolder(env), file)) ?? [])
+    .map((trust) => ({ ...trust, changed: hashOf(trust.folder) !== trust.hash }))
     .toSorted((one, two) => one.time - two.time)
 }
 
 function recordOf(real: string, env: Environment): string {
-  return join(trustFolder(env), `${contentHash(real)}.json`)
+  return join(recordFolder(env), `${contentHash(real)}.json`)
 }
 
 /** What cannot be read trusts nothing. */
@@ -91,11 +96,27 @@ function readTrust(record: string): Trust | undefined {
   return (found as Partial<Trust> | null)?.format === FORMAT ? (found as Trust) : undefined
 }
 
-function hashOf(file: string): string | undefined {
-  try {
-    return contentHash(readFileSync(file, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+function hashOf(dir: string): string | undefined {
+  const file = configFile(dir)
+  return file === undefined ? undefined : contentHash(readFileSync(file, 'utf8'))
+}
+
+/** Who is asked whether code may run. */
+export interface TrustAsking {
+  /** Asks a person about this file or folder; without it nobody is there to be asked. */
+  readonly ask?: ((code: string) => Promise<boolean>) | undefined
+  readonly env?: Environment
+}
+
+/** Sees to it that the project may run this file or folder of its own; nothing of it has run yet. */
+export async function demandTrust(dir: string, code: string, asking: TrustAsking = {}): Promise<void> {
+  const { env = process.env } = asking
+  if (isTrusted(dir, env)) return
+  if ((await asking.ask?.(code)) === true) return void trustFolder(dir, env)
+  throw new NerveError(
+    'not-trusted',
+    `${code} holds code that would run now, and nobody has trusted this project yet. Look at it; then: nerve trust ${dir}. ` +
+      'For one command, as in CI: NERVE_TRUST=1.',
+    { data: { folder: dir, file: code } },
+  )
 }

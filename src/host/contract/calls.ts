@@ -1,6 +1,7 @@
 /** What handlers of the contract have in common. */
 import type { Actor } from '../../journal/events.ts'
-import type { CallName, Checked, Output } from './contract.ts'
+import type { CallName, Checked, FeedName, Output } from './contract.ts'
+import type { Delivered } from './project-feed.ts'
 
 /** Who asks, and until when somebody waits for the answer. */
 export interface Asked {
@@ -10,6 +11,10 @@ export interface Asked {
 
 export type Calls<Names extends CallName = CallName> = {
   readonly [One in Names]: (input: Checked<One>, asked: Asked) => Promise<Output<One>> | Output<One>
+}
+
+export type Feeds<Names extends FeedName = FeedName> = {
+  readonly [One in Names]: (input: Checked<One>, asked: Asked) => Promise<AsyncIterable<Delivered>>
 }
 
 type Given<Options> = { [Key in keyof Options]: Exclude<Options[Key], undefined> }

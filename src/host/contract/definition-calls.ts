@@ -1,19 +1,22 @@
-/** What the contract says about definitions. They are known by name: nothing that comes over the wire becomes one. */
-import { nearest } from '../../base/nearest.ts'
+/** What the contract says about definitions. They are known by name, and what comes over the wire is data: a spec, never code. */
 import { NerveError } from '../../base/nerve-error.ts'
 import { asJsonSchema } from '../../base/schema.ts'
 import { mermaid, outlineOf } from '../../define/outline.ts'
+import { problemText } from '../../define/spec/spec-text.ts'
 import type { AnyDefinition } from '../../engine/definition.ts'
-import { isDefinition } from '../../engine/run-node.ts'
 import type { Host } from '../host.ts'
-import { sessionOfSending } from '../sessions/sending.ts'
 import { given, type Calls } from './calls.ts'
+import type { CallName } from './contract.ts'
+import type { KnownDefinitions } from './known-definitions.ts'
+import type { Specs } from './specs.ts'
 
-export function definitionCalls(host: Host): Calls<`definitions.${'list' | 'explain' | 'validate'}`> {
+type Names = Extract<CallName, `definitions.${string}`>
+
+export function definitionCalls(host: Host, specs: Specs, known: KnownDefinitions): Calls<Names> {
   return {
-    'definitions.list': () => definitions(host).map(summaryOf),
-    'definitions.explain': ({ definition: name }) => {
-      const definition = definitionNamed(host, name)
+    'definitions.list': async () => (await known.all()).map(({ definition }) => summaryOf(definition)),
+    'definitions.explain': async ({ definition: name }) => {
+      const { definition } = await known.named(name)
       const { input, params, budget, errorPolicy, durability } = definition.options
       const outline = outlineOf(definition)
       return {
@@ -26,31 +29,27 @@ export function definitionCalls(host: Host): Calls<`definitions.${'list' | 'expl
         mermaid: mermaid((outline.parts ?? []).length > 0 ? outline : { id: '', kind: '', parts: [outline] }),
       }
     },
-    'definitions.validate': ({ definition }) => {
-      const problems = definitionNamed(host, definition).check?.(host.registry.names) ?? []
+    'definitions.validate': async ({ definition, spec }) => {
+      if ((definition === undefined) === (spec === undefined))
+        throw new NerveError('bad-input', 'Give either the name of a definition, or a spec.', {
+          data: { field: 'definition' },
+        })
+      const problems =
+        spec === undefined
+          ? ((await known.named(definition ?? '')).definition.check?.(host.registry.names) ?? [])
+          : (await specs.check(spec)).problems.map(problemText)
       return { ok: problems.length === 0, problems: [...problems] }
     },
+    'definitions.create': async ({ spec }) => {
+      const { definition, unchecked } = await specs.create(spec)
+      return { definition, unchecked: [...unchecked] }
+    },
+    'definitions.remove': async ({ definition }) => {
+      await known.named(definition)
+      await specs.remove(definition)
+      return { ok: true }
+    },
   }
-}
-
-export function definitionNamed(host: Host, name: string): AnyDefinition {
-  const found = host.registry.names.get(name)
-  if (isDefinition(found) && sessionOfSending(name) === undefined) return found
-  const known = definitions(host).map((one) => one.name)
-  const meant = nearest(name, known)
-  const hint =
-    known.length === 0
-      ? 'None is registered.'
-      : meant === undefined
-        ? `Known: ${known.slice(0, 20).join(', ')}.`
-        : `Did you mean '${meant}'?`
-  throw new NerveError('not-found', `There is no definition '${name}' here. ${hint}`, { data: { definition: name } })
-}
-
-function definitions(host: Host): readonly AnyDefinition[] {
-  const { names } = host.registry
-  const all = [...names.keys()].map((name) => names.get(name)).filter((one) => isDefinition(one))
-  return all.filter(({ name }) => sessionOfSending(name) === undefined).toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 function summaryOf({ name, kind, options: { description } }: AnyDefinition) {

@@ -24,7 +24,13 @@ async function* placed(items: AsyncIterable<FeedItem>): AsyncGenerator<Delivered
   for await (const item of items) yield isLive(item) ? { item } : { item, cursor: String(item.seq) }
 }
 
-async function* filtered(
+function filtered(source: AsyncIterable<Delivered>, wanted: Checked<'events'>): AsyncIterable<Delivered> {
+  const { type, path, after, live } = wanted
+  const isWhole = matcher(type) === undefined && matcher(path) === undefined
+  return isWhole && (live !== true || after === undefined || after === '0') ? source : fitting(source, wanted)
+}
+
+async function* fitting(
   source: AsyncIterable<Delivered>,
   { run = '', type, path, after, live }: Checked<'events'>,
 ): AsyncGenerator<Delivered, void, void> {
@@ -33,7 +39,18 @@ async function* filtered(
     isGap(item) || ((fitsType?.(item.type) ?? true) && (fitsPath?.(pathOf(item)) ?? true))
   // What was live since the reader left is lost to it, and it should know.
   if (live === true && after !== undefined && after !== '0') yield { item: lost(run) }
-  for await (const delivered of source) if (delivered.item === undefined || fits(delivered.item)) yield delivered
+  let left: string | undefined
+  for await (const delivered of source) {
+    const { item, cursor } = delivered
+    if (item !== undefined && !fits(item)) {
+      left = cursor ?? left
+      continue
+    }
+    // Not every event has a cursor: one that came with something that does not fit is the newest then.
+    if (left !== undefined && cursor === undefined) yield { cursor: left }
+    left = undefined
+    yield delivered
+  }
 }
 
 function numberOf(after: string): number {

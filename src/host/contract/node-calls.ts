@@ -1,208 +1,177 @@
 /** What the contract says about sessions and nodes. */
-import { nearest } from '../../base/nearest.ts'
 import { NerveError, isNerveError } from '../../base/nerve-error.ts'
+import type { Actor } from '../../journal/events.ts'
 import { DEFAULT_SESSION, withDefaults } from '../config/check-config.ts'
 import type { Handle } from '../handle.ts'
 import type { Host } from '../host.ts'
+import { nodeHistory } from '../history/history-reader.ts'
 import type { ManagedNode } from '../sessions/managed-node.ts'
 import { nodeFactory } from '../sessions/node-kinds.ts'
-import { startSend } from '../sessions/sending.ts'
-import { sessionCatalog, type CatalogEntry } from '../sessions/session-catalog.ts'
+import { sendingDefinition, startSend } from '../sessions/sending.ts'
+import type { CatalogEntry } from '../sessions/session-catalog.ts'
 import type { SessionManager } from '../sessions/session-manager.ts'
-import type { Session, SessionPlan } from '../sessions/session.ts'
-import { given, type Calls } from './calls.ts'
+import type { Session } from '../sessions/session.ts'
+import { given, type Calls, type Feeds } from './calls.ts'
 import type { CallName, Output } from './contract.ts'
-
-export interface NodeCallOptions {
-  readonly sessions: SessionManager
-  readonly plans: readonly SessionPlan[]
-  /** Fields of the project file that are laid under those of new nodes, by kind. */
-  readonly fields: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-}
-
-interface Wanted {
-  readonly node: string
-  readonly session?: string | undefined
-}
+import { endNode, removeNode } from './end-node.ts'
+import { Places, type NodeCallOptions, type Wanted } from './places.ts'
+import { sessionCalls } from './session-calls.ts'
+import { startedFeed } from './started-feed.ts'
+import { watchFeed } from './watch-feed.ts'
 
 type Names = Extract<CallName, `sessions.${string}` | `nodes.${string}`>
-type Sessions = Extract<Names, `sessions.${string}`>
-type Using = `nodes.${'run' | 'write' | 'read' | 'interrupt' | 'reset' | 'stop'}`
+type Using = `nodes.${'run' | 'write' | 'read' | 'interrupt' | 'start' | 'reset' | 'stop'}`
+type Keeping = `nodes.${'list' | 'get' | 'kinds' | 'create' | 'remove' | 'fork'}`
 
 export function nodeCalls(host: Host, options: NodeCallOptions): Calls<Names> {
   const places = new Places(host, options)
   return {
-    ...sessionCalls(options.sessions),
+    ...sessionCalls(options, places),
     ...usingCalls(places),
-    ...executingCalls(host, places),
+    ...executingCalls(host, places, options),
     ...keepingCalls(host, places, options),
   }
 }
 
-/** Where nodes are. */
-class Places {
-  readonly #host: Host
-  readonly #options: NodeCallOptions
-
-  constructor(host: Host, options: NodeCallOptions) {
-    this.#host = host
-    this.#options = options
-  }
-
-  catalog(): Promise<readonly CatalogEntry[]> {
-    const { dir } = this.#host
-    const { sessions, plans } = this.#options
-    return dir === undefined ? openMembers(sessions) : sessionCatalog(dir, plans)
-  }
-
-  async find(wanted: Wanted): Promise<CatalogEntry> {
-    return findNode(await this.catalog(), wanted)
-  }
-
-  /** With its session open. */
-  async opened(wanted: Wanted): Promise<{ readonly entry: CatalogEntry; readonly session: Session }> {
-    const entry = await this.find(wanted)
-    return { entry, session: await this.#options.sessions.open(entry.session) }
-  }
-
-  async use(wanted: Wanted, work: (node: ManagedNode) => Promise<unknown>): Promise<Output<'nodes.stop'>> {
-    const { entry, session } = await this.opened(wanted)
-    await work(session.node(entry.name))
-    return { session: entry.session, node: entry.name }
-  }
-}
-
-function sessionCalls(sessions: SessionManager): Calls<Sessions> {
+/** The feeds that are about nodes. */
+export function nodeFeeds(host: Host, options: NodeCallOptions): Feeds<'nodes.stream' | 'nodes.watch'> {
+  const places = new Places(host, options)
   return {
-    'sessions.list': async () => (await sessions.list()).map((one) => ({ ...one, tags: [...one.tags] })),
-    'sessions.get': async ({ session }) => {
-      const { members, ...record } = await sessions.record(session)
-      const open = sessions.get(session)
-      const shown = (open?.list() ?? members).map((member) => ({ ...member }))
-      return { ...record, open: open !== undefined, members: shown }
-    },
-    'sessions.close': async ({ session }) => {
-      const { stopped, problems } = await sessions.close(session)
-      return { stopped: [...stopped], problems: problems.map(({ node, error }) => ({ node, error: String(error) })) }
-    },
+    'nodes.stream': (wanted, { signal, actor }) =>
+      startedFeed(host, () => startIn(host, places, { ...wanted, ...actor }), signal),
+    'nodes.watch': (wanted, { signal }) => watchFeed(places, wanted, signal),
   }
 }
 
 function usingCalls(places: Places): Calls<Using> {
   return {
-    'nodes.run': ({ line, ...wanted }) => places.use(wanted, (node) => node.use('run', line)),
-    'nodes.write': ({ text, ...wanted }) => places.use(wanted, (node) => node.use('write', text)),
+    'nodes.run': ({ line, ...wanted }) => places.use(places.reached(wanted), (node) => node.use('run', line)),
+    'nodes.write': ({ text, ...wanted }) => places.use(places.reached(wanted), (node) => node.use('write', text)),
     'nodes.read': async ({ tail, screen, ...wanted }) => {
-      const { entry, session } = await places.opened(wanted)
-      return readNode(session.node(entry.name), given({ tail, screen }))
+      const { node, letGo } = await places.reached(wanted)
+      try {
+        return await readNode(node, given({ tail, screen }))
+      } finally {
+        await letGo()
+      }
     },
-    'nodes.interrupt': (wanted) => places.use(wanted, (node) => node.interrupt()),
-    'nodes.reset': (wanted) => places.use(wanted, (node) => node.reset()),
-    'nodes.stop': (wanted) => places.use(wanted, (node) => node.stop()),
+    'nodes.interrupt': (wanted) =>
+      places.use(places.reached(wanted), async (node, { pane }) => {
+        // What runs in a pane goes on without this process: it has to be taken hold of first.
+        if (pane !== undefined) await node.start()
+        await node.interrupt()
+      }),
+    'nodes.start': (wanted) => places.use(places.held(wanted), (node) => node.start()),
+    'nodes.reset': (wanted) => places.use(places.held(wanted), (node) => node.reset()),
+    'nodes.stop': (wanted) => places.use(places.held(wanted), endNode),
   }
 }
 
-function executingCalls(host: Host, places: Places): Calls<'nodes.execute' | 'nodes.history' | 'nodes.fork'> {
+function executingCalls(
+  host: Host,
+  places: Places,
+  { sessions }: NodeCallOptions,
+): Calls<'nodes.execute' | 'nodes.history'> {
   return {
-    'nodes.execute': async ({ input, wait, ...wanted }) => {
-      const handle = await startIn(host, places, { ...wanted, input })
+    'nodes.execute': async ({ input, wait, ...wanted }, { actor }) => {
+      const handle = await startIn(host, places, { ...wanted, ...actor, input })
       return wait === false ? { run: handle.id } : { run: handle.id, output: await handle.result() }
     },
     'nodes.history': async ({ node, session: of, ...filter }) => {
-      const { entry, session } = await places.opened({ node, session: of })
-      const { entries, unreadable } = await session.history(entry.name, given(filter))
+      const { name, session } = await places.find({ node, session: of })
+      const { dir } = host
+      // Nothing is opened to be read; what is open may have lines that are not written yet.
+      const open = sessions.get(session) ?? (dir === undefined ? await sessions.open(session) : undefined)
+      const read =
+        open?.history(name, given(filter)) ?? nodeHistory({ dir: dir ?? '', session, node: name }, given(filter))
+      const { entries, unreadable } = await read
       return { entries: [...entries], unreadable }
-    },
-    'nodes.fork': async ({ as, ...wanted }) => {
-      const { entry, session } = await places.opened(wanted)
-      return { session: entry.session, node: await session.fork(entry.name, as) }
     },
   }
 }
 
-/** Starts the run in which a node is executed. */
-export function startNode(host: Host, options: NodeCallOptions, wanted: Wanted & Given): Promise<Handle> {
-  return startIn(host, new Places(host, options), wanted)
-}
-
-interface Given {
+interface Given extends Actor {
   readonly input?: unknown
 }
 
-async function startIn(host: Host, places: Places, { input, ...wanted }: Wanted & Given): Promise<Handle> {
-  const { entry, session } = await places.opened(wanted)
-  return startSend(host, session.name, { node: entry.name, ...given({ input }) })
+/** Starts the run in which a node is executed. One that keeps nothing does not wait for a session that another process has open. */
+async function startIn(host: Host, places: Places, { input, by, via, ...wanted }: Wanted & Given): Promise<Handle> {
+  const entry = await places.find(wanted)
+  const sent = { node: entry.name, ...given({ input }) }
+  const actor = given({ by, via })
+  try {
+    return await startSend(host, (await places.open(entry.session)).name, sent, actor)
+  } catch (error) {
+    if (!isNerveError(error, 'owned-elsewhere') || entry.type !== 'node' || entry.persistent === true) throw error
+    const { node } = await places.byItself(entry)
+    return host.start(
+      sendingDefinition(entry.session, () => node),
+      sent,
+      actor,
+    )
+  }
 }
 
-function keepingCalls(
-  host: Host,
-  places: Places,
-  { sessions, fields }: NodeCallOptions,
-): Calls<`nodes.${'list' | 'get' | 'create' | 'remove'}`> {
+function keepingCalls(host: Host, places: Places, { sessions, fields }: NodeCallOptions): Calls<Keeping> {
   return {
     'nodes.list': async ({ session }) =>
       (await places.catalog()).filter((entry) => session === undefined || entry.session === session),
-    'nodes.get': async (wanted) => {
-      const entry = await places.find(wanted)
-      const member = sessions.get(entry.session)?.get(entry.name)
-      return { ...entry, ...(isManaged(member) ? { info: member.info() } : {}) }
-    },
+    'nodes.get': async (wanted) => shownNode(places, sessions, await places.find(wanted)),
+    'nodes.kinds': () => [...nodeFactory.kinds()],
     'nodes.create': async ({ session: name = DEFAULT_SESSION, config }) => {
       const { dir } = host
       const node = await nodeFactory.create(dir === undefined ? config : withDefaults(config, { dir, fields }))
       refuseSecrets(nodeFactory.recorded(node)?.omitted ?? [])
-      const session = await openOrMake(sessions, name)
+      const session = await openOrMake(places, sessions, name)
       const [added = config.id] = await session.add(node)
+      host.emit(nodePath(session.name, added), 'node-created', { node: added })
       return { session: session.name, node: added }
     },
     'nodes.remove': async (wanted) => {
-      const { name, session, planned, pane } = await places.find(wanted)
+      const entry = await places.find(wanted)
+      const { name, session, planned, pane } = entry
       if (planned) throw new NerveError('bad-option', `'${name}' comes from nerve.config: take it out there.`)
-      const open = sessions.get(session) ?? (pane === undefined ? undefined : await sessions.open(session))
-      // What lives on without this process has to be taken hold of before it can be ended.
-      if (pane !== undefined) await open?.node(name).start()
-      await (open === undefined ? sessions.forget(session, name) : open.remove(name))
+      const open = sessions.get(session) ?? (pane === undefined ? undefined : await places.open(session))
+      await (open === undefined ? sessions.forget(session, name) : removeNode(open, entry))
+      host.emit(nodePath(session, name), 'node-removed', { node: name })
       return { ok: true }
     },
+    'nodes.fork': async ({ as, ...wanted }) => {
+      const { entry, session } = await places.opened(wanted)
+      const copy = await session.fork(entry.name, as)
+      host.emit(nodePath(entry.session, copy), 'node-created', { node: copy, forkedFrom: entry.name })
+      return { session: entry.session, node: copy }
+    },
   }
+}
+
+/** What there is to know of a node. Where its session is not open, it is made to be asked, and not started. */
+async function shownNode(places: Places, sessions: SessionManager, entry: CatalogEntry): Promise<Output<'nodes.get'>> {
+  const open = sessions.get(entry.session)
+  if (open === undefined && entry.type === 'node') {
+    try {
+      return { ...entry, info: (await places.byItself(entry)).node.info() }
+    } catch (error) {
+      if (!isNerveError(error)) throw error
+      return { ...entry, problem: error.message }
+    }
+  }
+  const member = open?.get(entry.name)
+  return { ...entry, ...(isManaged(member) ? { info: member.info() } : {}) }
+}
+
+/** Where the live parts of a node are told; its states are told there too. */
+function nodePath(session: string, node: string): string {
+  return `session/${session}/node/${node}`
 }
 
 function isManaged(member: ReturnType<Session['get']>): member is ManagedNode {
   return member !== undefined && 'execute' in member
 }
 
-/** Without a project folder there are only the open ones. */
-async function openMembers(sessions: SessionManager): Promise<readonly CatalogEntry[]> {
-  const all = (await sessions.list()).map(({ name }) => sessions.get(name)).filter((one) => one !== undefined)
-  return all.flatMap((session) =>
-    session.list().map((member) => ({ ...member, session: session.name, tags: session.tags, planned: false })),
-  )
-}
-
-function findNode(catalog: readonly CatalogEntry[], { node, session }: Wanted): CatalogEntry {
-  const here = catalog.filter((entry) => session === undefined || entry.session === session)
-  const [found, other] = here.filter(({ name }) => name === node)
-  if (found !== undefined && other !== undefined)
-    throw new NerveError(
-      'bad-input',
-      `'${node}' is in the sessions ${found.session} and ${other.session}: give session.`,
-      {
-        data: { field: 'session' },
-      },
-    )
-  if (found !== undefined) return found
-  const meant = nearest(
-    node,
-    here.map(({ name }) => name),
-  )
-  const where = session === undefined ? 'in this project' : `in session '${session}'`
-  const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
-  throw new NerveError('not-found', `There is no node '${node}' ${where}.${hint}`, { data: { node } })
-}
-
-async function openOrMake(sessions: SessionManager, name: string): Promise<Session> {
+async function openOrMake(places: Places, sessions: SessionManager, name: string): Promise<Session> {
   try {
-    return await sessions.open(name)
+    return await places.open(name)
   } catch (error) {
     if (!isNerveError(error, 'not-found')) throw error
     return sessions.create({ name })

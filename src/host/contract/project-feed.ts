@@ -13,6 +13,12 @@ import { Place } from './place.ts'
 const BUFFER = 1_024
 /** How long after it happened an event may come to be known: a tick of the poll, and clocks that are set back a little. */
 const SLACK_MS = 3_000
+/**
+ * A cursor names each run that moved lately, so it is long when many do. Up to this length it goes with every event; longer
+ * ones go now and then, and readers add what came since to the last one they have.
+ */
+const SHORT_CURSOR = 2_048
+const CURSOR_MS = 1_000
 
 /** Something of a feed, with where it goes on after it; live parts have no place. */
 export interface Delivered {
@@ -56,23 +62,29 @@ export class ProjectFeed {
     try {
       if (options.after === undefined) await this.#skip(reader, place)
       // Who leaves before the first event goes on from here.
-      yield { cursor: place.toString() }
+      yield { cursor: reader.told(place.toString()) }
       for (;;) {
         if (reader.behind) {
           reader.behind = false
-          yield* this.#catchUp(place, options.signal)
+          yield* this.#catchUp(reader, place)
           // Also when nothing was new, there is less to look at from here.
-          if (reader.idle) yield { cursor: this.#raised(place) }
+          if (reader.idle) yield { cursor: reader.told(this.#raise(place).toString()) }
         }
         if (options.once === true) return
         for (const item of reader.take()) {
-          if ('moved' in item) yield* this.#readOn(item.moved, place)
+          if ('moved' in item) yield* this.#readOn(item.moved, reader, place)
           else if (isLive(item)) yield { item }
-          else yield* this.#next(item, place)
+          else {
+            const reached = place.reached(item.run) ?? 0
+            if (item.seq === reached + 1) yield given(item, reader, place)
+            // What lies between it and the last one is read from the journal.
+            else if (item.seq > reached) yield* this.#readOn(item.run, reader, place)
+          }
         }
         if (options.signal?.aborted === true) return
         if (reader.idle) {
-          this.#raised(place)
+          this.#raise(place)
+          if (reader.isOwed) yield { cursor: reader.told(place.toString()) }
           await reader.more()
         }
       }
@@ -95,36 +107,28 @@ export class ProjectFeed {
   }
 
   /** For a reader that was given everything that is known. */
-  #raised(place: Place): string {
+  #raise(place: Place): Place {
     place.raise((this.#foreign?.looked ?? 0) - SLACK_MS)
-    return place.toString()
+    return place
   }
 
-  /** One event from the bus; what lies between it and the last one is read from the journal. */
-  async *#next(item: RunEvent, place: Place): AsyncGenerator<Delivered, void, void> {
-    const reached = place.reached(item.run)
-    if (reached !== undefined && item.seq <= reached) return
-    if (item.seq === (reached ?? 0) + 1) yield given(item, place)
-    else yield* this.#readOn(item.run, place)
-  }
-
-  async *#readOn(run: string, place: Place): AsyncGenerator<Delivered, void, void> {
+  async *#readOn(run: string, reader: Reader, place: Place): AsyncGenerator<Delivered, void, void> {
     const reached = place.reached(run)
     const handle = await handleOf(this.#host, run)
     if (handle === undefined) return
     for await (const item of handle.events({ after: reached ?? 0, once: true })) {
       if (isLive(item) || (reached === undefined && item.time < place.floor)) continue
-      yield given(item, place)
+      yield given(item, reader, place)
     }
   }
 
-  async *#catchUp(place: Place, signal: AbortSignal | undefined): AsyncGenerator<Delivered, void, void> {
+  async *#catchUp(reader: Reader, place: Place): AsyncGenerator<Delivered, void, void> {
     // In the order in which they were made.
     for (const { run, ended } of (await this.#rows()).toReversed()) {
-      if (signal?.aborted === true) return
+      if (reader.isOver) return
       if (place.isOver(run)) continue
       if (ended !== undefined && ended < place.floor && place.reached(run) === undefined) continue
-      yield* this.#readOn(run, place)
+      yield* this.#readOn(run, reader, place)
     }
   }
 
@@ -167,9 +171,9 @@ export class ProjectFeed {
   }
 }
 
-function given(item: RunEvent, place: Place): Delivered {
+function given(item: RunEvent, reader: Reader, place: Place): Delivered {
   place.add(item)
-  return { item, cursor: place.toString() }
+  return reader.owes() ? { item, cursor: reader.told(place.toString()) } : { item }
 }
 
 /** What readers hear of; `moved` is a run of which there is more to read. */
@@ -182,6 +186,9 @@ class Reader {
   #items: News[] = []
   #dropped = 0
   #wake: (() => void) | undefined
+  #cursorLength = 0
+  #cursorAt = 0
+  #sinceCursor = 0
 
   constructor({ live, signal }: ProjectFeedOptions) {
     this.#live = live === true
@@ -216,10 +223,36 @@ class Reader {
     return this.#items.length === 0 && !this.behind
   }
 
+  get isOver(): boolean {
+    return this.#signal?.aborted === true
+  }
+
+  /** Called with each cursor that is given. */
+  told(cursor: string): string {
+    this.#cursorLength = cursor.length
+    this.#cursorAt = Date.now()
+    this.#sinceCursor = 0
+    return cursor
+  }
+
+  /** True when a cursor is to go with the event that is given now. */
+  owes(): boolean {
+    this.#sinceCursor += 1
+    return this.#cursorLength <= SHORT_CURSOR || this.isOwed
+  }
+
+  /** True when there were events without one for long enough. */
+  get isOwed(): boolean {
+    return this.#sinceCursor > 0 && Date.now() - this.#cursorAt >= CURSOR_MS
+  }
+
+  /** Resolves when there may be something to give, if only a cursor. */
   more(): Promise<void> {
-    if (!this.idle || this.#signal?.aborted === true) return Promise.resolve()
+    if (!this.idle || this.isOver) return Promise.resolve()
     return new Promise((resolve) => {
+      const timer = this.#sinceCursor > 0 ? setTimeout(() => this.#rouse(), CURSOR_MS) : undefined
       this.#wake = () => {
+        clearTimeout(timer)
         this.#wake = undefined
         resolve()
       }

@@ -1,26 +1,49 @@
 /** What the contract says about runs, questions, signals and usage. */
 import { NerveError, errorData } from '../../base/nerve-error.ts'
-import { isEnded, type Usage } from '../../journal/events.ts'
+import { isEnded, type Actor, type Usage } from '../../journal/events.ts'
 import type { RunRow } from '../../projections/runs.ts'
 import type { Handle } from '../handle.ts'
 import type { Host } from '../host.ts'
 import { given, type Calls } from './calls.ts'
-import type { Checked, Output } from './contract.ts'
-import { definitionNamed } from './definition-calls.ts'
+import type { CallName, Checked, Output } from './contract.ts'
+import type { KnownDefinitions } from './known-definitions.ts'
 
 const DONE = { ok: true } as const
 const WAIT_MS = 30_000
 const LOOK_MS = 500
 
+/** Runs as something that is kept, whatever they are doing. */
+type Kept = `runs.${'plan' | 'replay' | 'export' | 'import' | 'remove'}`
 type Names =
-  | `runs.${'start' | 'list' | 'get' | 'journal' | 'wait' | 'pause' | 'resume' | 'interrupt' | 'cancel' | 'fork' | 'replay'}`
+  | Exclude<Extract<CallName, `runs.${string}`>, Kept>
   | `questions.${'list' | 'answer'}`
   | 'signals.send'
   | 'usage'
 
-export function runCalls(host: Host): Calls<Names> {
+export function runCalls(host: Host, known: KnownDefinitions): Calls<Names | Kept> {
   return {
-    'runs.start': async (wanted) => ({ run: (await startRun(host, wanted)).id }),
+    ...keptCalls(host),
+    ...drivingCalls(host),
+    'runs.start': async (wanted, { actor }) => ({ run: (await startRun(host, known, { ...wanted, ...actor })).id }),
+  }
+}
+
+function keptCalls(host: Host): Calls<Kept> {
+  return {
+    'runs.plan': async ({ run }) => ({ ...(await host.plan(run)) }) as Output<'runs.plan'>,
+    'runs.replay': async ({ run }) => ({ ...(await host.replay(run)) }) as unknown as Output<'runs.replay'>,
+    'runs.export': async ({ run }) => ({ run: (await host.run(run)).root, text: await host.export(run) }),
+    'runs.import': async ({ text }) => {
+      const { id } = await host.import(text)
+      return { run: id, status: (await host.run(id)).status }
+    },
+    'runs.remove': async ({ olderThan }) => ({ removed: [...(await host.gc({ olderThan })).removed] }),
+  }
+}
+
+/** What can be asked of runs that are there. */
+export function drivingCalls(host: Host): Calls<Exclude<Names, 'runs.start'>> {
+  return {
     'runs.list': (filter) => host.runs(given(filter)),
     'runs.get': ({ run }) => host.run(run),
     'runs.journal': async ({ run, after = 0, limit }) => {
@@ -29,8 +52,17 @@ export function runCalls(host: Host): Calls<Names> {
     },
     'runs.wait': async ({ run, until = 'end', timeout = WAIT_MS }, { signal }) => {
       const { run: id } = await host.run(run)
-      const enough = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
-      await (until === 'end' ? ended(host, id, enough) : rested(host, id, enough))
+      // Not a signal of its own for the time: that would stay in memory until the time is over, whoever waits.
+      const enough = new AbortController()
+      const stop = (): void => enough.abort()
+      const timer = setTimeout(stop, timeout)
+      signal.addEventListener('abort', stop)
+      try {
+        if (!signal.aborted) await (until === 'end' ? ended(host, id, enough.signal) : rested(host, id, enough.signal))
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', stop)
+      }
       return outcome(host, id)
     },
     'runs.pause': async ({ run }, { actor }) => {
@@ -49,8 +81,10 @@ export function runCalls(host: Host): Calls<Names> {
       await (await host.handle(run)).cancel({ ...given({ reason }), ...actor })
       return DONE
     },
-    'runs.fork': async ({ run, ...options }) => ({ run: (await (await host.handle(run)).fork(given(options))).id }),
-    'runs.replay': async ({ run }) => ({ ...(await host.replay(run)) }) as unknown as Output<'runs.replay'>,
+    'runs.fork': async ({ run, ...options }, { actor }) => {
+      const handle = await host.handle(run)
+      return { run: (await handle.fork({ ...given(options), ...actor })).id }
+    },
     'questions.list': () => host.inbox(),
     'questions.answer': async ({ question, value }, { actor }) => {
       if (value === undefined)
@@ -66,8 +100,17 @@ export function runCalls(host: Host): Calls<Names> {
   }
 }
 
-export function startRun(host: Host, { definition, input, ...options }: Checked<'runs.start'>): Promise<Handle> {
-  return host.start<unknown, unknown>(definitionNamed(host, definition), input, given(options))
+export async function startRun(
+  host: Host,
+  known: KnownDefinitions,
+  { definition: name, file, input, ...options }: Checked<'runs.start'> & Actor,
+): Promise<Handle> {
+  if (file === undefined && name === undefined)
+    throw new NerveError('bad-input', 'Which definition? Give its name.', { data: { field: 'definition' } })
+  const { definition, source } = await (file === undefined ? known.named(name ?? '') : known.inFile(file, name))
+  const budget = { ...known.budget, ...definition.options.budget, ...options.budget }
+  const limits = Object.keys(budget).length === 0 ? {} : { budget }
+  return host.start<unknown, unknown>(definition, input, given({ ...options, ...limits, source }))
 }
 
 /** Resolves when the run has ended, or nobody waits any more. Looks now and then: another process may drive it. */
@@ -96,8 +139,19 @@ async function rested(host: Host, run: string, signal: AbortSignal): Promise<voi
   await new Promise<void>((resolve, reject) => {
     signal.addEventListener('abort', () => resolve(), { once: true })
     if (signal.aborted) resolve()
-    else handle.rest().then(() => resolve(), reject)
+    else restOf(host, handle).then(() => resolve(), reject)
   })
+}
+
+const resting = new WeakMap<Host, Map<string, Promise<unknown>>>()
+
+/** One wait for all who ask: who gives up and asks again leaves nothing behind. */
+function restOf(host: Host, handle: Handle): Promise<unknown> {
+  const known = resting.get(host) ?? new Map<string, Promise<unknown>>()
+  resting.set(host, known)
+  const under = known.get(handle.id) ?? handle.rest().finally(() => known.delete(handle.id))
+  known.set(handle.id, under)
+  return under
 }
 
 async function outcome(host: Host, run: string): Promise<Output<'runs.wait'>> {

@@ -5,18 +5,22 @@
 import { NerveError } from '../../base/nerve-error.ts'
 import { nearest } from '../../base/nearest.ts'
 import { parseWith, type Schema } from '../../base/schema.ts'
-import type { Actor } from '../../journal/events.ts'
+import type { Actor, Budget } from '../../journal/events.ts'
 import type { Host } from '../host.ts'
 import { createSessionManager, type SessionManager } from '../sessions/session-manager.ts'
 import type { SessionPlan } from '../sessions/session.ts'
-import type { Asked, Calls } from './calls.ts'
-import { contract, isFeed, isName, type Checked, type FeedName, type Name } from './contract.ts'
+import type { Asked, Calls, Feeds } from './calls.ts'
+import { contract, isFeed, isName, type Checked, type Name } from './contract.ts'
+import { auditCalls } from './audit-calls.ts'
 import { definitionCalls } from './definition-calls.ts'
+import type { AnyEntry } from './entry.ts'
 import { eventFeed } from './event-feed.ts'
-import { nodeCalls, startNode } from './node-calls.ts'
+import { KnownDefinitions } from './known-definitions.ts'
+import { nodeCalls, nodeFeeds } from './node-calls.ts'
 import { ProjectFeed, type Delivered } from './project-feed.ts'
 import { runCalls, startRun } from './run-calls.ts'
 import { SCOPES, type Scope } from './scopes.ts'
+import { Specs } from './specs.ts'
 import { startedFeed } from './started-feed.ts'
 
 /** Somebody who asks, as the transport knows them. */
@@ -31,6 +35,12 @@ export interface ServiceOptions {
   readonly version?: string
   /** The sessions of the host (default: a manager of its own, whose nodes start when they are first used). */
   readonly sessions?: SessionManager
+  /** Files in this folder can be started by the names of what they export. */
+  readonly folder?: string
+  /** Whether they may be loaded at the moment (default: always). Nobody names the files of a folder. */
+  readonly mayLoad?: () => boolean
+  /** What runs may spend, below what their definitions and their starts say. */
+  readonly budget?: Budget
   /** What the project file says about sessions, and about fields of new nodes. */
   readonly plans?: readonly SessionPlan[]
   readonly fields?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -51,17 +61,23 @@ export function createService(host: Host, options: ServiceOptions = {}): Service
   const { plans = [], fields = {} } = options
   const sessions = options.sessions ?? createSessionManager(host, { plans, lazy: true, onProblem })
   const all = new ProjectFeed(host, onProblem)
+  const specs = new Specs(host, onProblem)
+  const known = new KnownDefinitions(host, specs, {
+    ...{ folder: options.folder, mayLoad: options.mayLoad, budget: options.budget, onProblem },
+  })
   const nodes = { sessions, plans, fields }
   const calls: Calls = {
-    ...runCalls(host),
-    ...definitionCalls(host),
+    ...runCalls(host, known),
+    ...definitionCalls(host, specs, known),
     ...nodeCalls(host, nodes),
+    ...auditCalls(host),
     ...hostCalls(host, options),
   }
-  const feeds: { readonly [One in FeedName]: Feed<One> } = {
-    events: (wanted, signal) => eventFeed(host, all, wanted, signal),
-    'runs.stream': (wanted, signal) => startedFeed(host, () => startRun(host, wanted), signal),
-    'nodes.stream': (wanted, signal) => startedFeed(host, () => startNode(host, nodes, wanted), signal),
+  const feeds: Feeds = {
+    ...nodeFeeds(host, nodes),
+    events: (wanted, { signal }) => eventFeed(host, all, wanted, signal),
+    'runs.stream': (wanted, { signal, actor }) =>
+      startedFeed(host, () => startRun(host, known, { ...wanted, ...actor }), signal),
   }
   return {
     async call(name, input, caller, signal = new AbortController().signal) {
@@ -75,12 +91,11 @@ export function createService(host: Host, options: ServiceOptions = {}): Service
       const known = nameOf(name)
       if (!isFeed(known)) throw wrongKind(name, 'is not a feed: call it')
       const checked = await admitted(known, input, caller)
-      return (feeds[known] as Feed<never>)(checked as never, signal)
+      const handler = feeds[known] as (input: unknown, asked: Asked) => Promise<AsyncIterable<Delivered>>
+      return handler(checked, { actor: actorOf(caller), signal })
     },
   }
 }
-
-type Feed<One extends FeedName> = (input: Checked<One>, signal: AbortSignal) => Promise<AsyncIterable<Delivered>>
 
 function hostCalls(
   host: Host,
@@ -116,7 +131,8 @@ function hostCalls(
             data: { reason: 'host' },
           },
         )
-      // The answer goes out before anything closes.
+      // Watchers hear why their feeds end; the answer goes out before anything closes.
+      host.emit('', 'host-stopping', actor)
       setImmediate(onShutdown, actor)
       return { ok: true }
     },
@@ -138,19 +154,24 @@ function wrongKind(name: string, how: string): NerveError {
 
 /** The input as its schema gives it back, for a caller who may ask. */
 async function admitted<One extends Name>(name: One, input: unknown, caller: Caller): Promise<Checked<One>> {
-  const { scope, input: schema, ...more } = contract[name]
+  const { scope, input: schema, ...more }: AnyEntry = contract[name]
   if (SCOPES.indexOf(caller.scope) < SCOPES.indexOf(scope))
     throw new NerveError('not-allowed', `${name} needs the scope '${scope}', and this token has '${caller.scope}'.`, {
       data: { reason: 'scope', scope },
     })
-  if ('local' in more && more.local === true && !caller.local)
-    throw new NerveError('not-allowed', `${name} is only for callers on this machine: use the unix socket.`, {
+  const near = more.local === true ? name : more.localFields?.find((field) => isGiven(input, field))
+  if (near !== undefined && !caller.local)
+    throw new NerveError('not-allowed', `${near} is only for callers on this machine: use the unix socket.`, {
       data: { reason: 'local' },
     })
   return parseWith(schema as unknown as Schema<Checked<One>>, input ?? {}, {
     code: 'bad-input',
     what: `The input of ${name}`,
   })
+}
+
+function isGiven(input: unknown, field: string): boolean {
+  return typeof input === 'object' && input !== null && (input as Record<string, unknown>)[field] !== undefined
 }
 
 function actorOf({ by, via }: Caller): Actor {

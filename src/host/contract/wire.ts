@@ -8,6 +8,7 @@
  *     {"id":2,"feed":"events","input":{…}}        ->  {"id":2,"item":{…},"cursor":"17"} …  {"id":2,"end":true}
  *     {"id":2,"stop":true}                        ->  {"id":2,"end":true}
  *     {"token":"…"}                               ->  {"result":{"scope":"control"}}     first, where a token is needed
+ *     {"via":"cli"}                               ->  {"result":{"via":"cli"}}           where none is: what the journal calls this way
  */
 import { NerveError, errorData, errorFrom, type ErrorData } from '../../base/nerve-error.ts'
 import { decodeValue, encodeValue, isPlainValue } from '../../base/value.ts'
@@ -22,6 +23,7 @@ export interface Request {
   readonly input?: unknown
   readonly stop?: true
   readonly token?: string
+  readonly via?: string
 }
 
 export interface Reply {

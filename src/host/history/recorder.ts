@@ -52,7 +52,7 @@ export function beginRecording(sink: HistorySink | undefined, begun: Begun): Rec
 const ignore = (): void => undefined
 
 /** The key of a step is its run and its path. */
-function runOf({ key, path }: StepCall): string {
+export function runOf({ key, path }: StepCall): string {
   return key.endsWith(`/${path}`) ? key.slice(0, -path.length - 1) : key
 }
 

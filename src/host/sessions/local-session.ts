@@ -88,7 +88,7 @@ export class LocalSession implements Session {
     const { dir, hooks } = this.#parts
     if (this.#host.registry.names.get(this.#sending.name) !== undefined)
       throw new NerveError('bad-option', `There is a session '${this.name}' on this host already.`)
-    if (dir !== undefined) this.#letGo = await holdSession(dir, this.name)
+    if (dir !== undefined) this.#letGo = holdSession(dir, this.name)
     try {
       await hooks.opened?.()
       this.#host.registry.add(this.#sending)

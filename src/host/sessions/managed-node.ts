@@ -10,7 +10,7 @@ import { milliseconds, showDuration, type Duration } from '../../base/duration.t
 import { NerveError, errorData, type ErrorData } from '../../base/nerve-error.ts'
 import type { Schema } from '../../base/schema.ts'
 import type { AnyNode, Node, NodeInfo, Policy, StepCall } from '../../engine/definition.ts'
-import { beginRecording, type HistorySink } from '../history/recorder.ts'
+import { beginRecording, runOf, type HistorySink } from '../history/recorder.ts'
 import { bounded } from './bounded.ts'
 import type { NodeConfig, RecordedConfig } from './node-factory.ts'
 import type { Lineage } from './lineage.ts'
@@ -34,6 +34,8 @@ export interface ManagedInfo extends NodeInfo {
   /** What the configuration leaves out, as paths in it: secrets, and what is not data. */
   readonly omitted?: readonly string[]
   readonly lineage?: Lineage
+  /** The runs that execute it, in the order in which they came. A persistent node works for the first. */
+  readonly runs?: readonly string[]
 }
 
 export interface ManageOptions {
@@ -71,7 +73,8 @@ export class ManagedNode implements Node {
   readonly #options: ManageOptions
   readonly #clock: Clock
   readonly #listeners = new Set<(change: StateChange) => void>()
-  readonly #running = new Set<AbortController>()
+  /** What stops each execution, and the run that it is for. */
+  readonly #running = new Map<AbortController, string>()
   #state: NodeState = 'created'
   #error: unknown
   #turn: Promise<unknown> = Promise.resolve()
@@ -108,6 +111,7 @@ export class ManagedNode implements Node {
       ...this.node.info(),
       id: this.id,
       state: this.#state,
+      ...(this.#running.size === 0 ? {} : { runs: [...this.#running.values()] }),
       ...(this.#state === 'error' ? { error: errorData(this.#error) } : {}),
       ...this.config,
       ...(this.lineage === undefined ? {} : { lineage: this.lineage, forkedFrom: this.lineage.forkedFrom }),
@@ -118,7 +122,7 @@ export class ManagedNode implements Node {
     await this.#awake()
     const interrupt = new AbortController()
     const recording = this.#record('send', { input, call })
-    this.#running.add(interrupt)
+    this.#running.set(interrupt, runOf(call))
     this.#settle()
     try {
       const output: unknown = await this.node.execute(input, around(call, recording.emit, interrupt.signal))
@@ -148,7 +152,7 @@ export class ManagedNode implements Node {
     return this.#inTurn(async () => {
       if (this.#state === 'stopped') return
       if (this.#state !== 'created') {
-        for (const one of this.#running) one.abort(interrupted(this.id, 'stopped'))
+        for (const one of this.#running.keys()) one.abort(interrupted(this.id, 'stopped'))
         const recording = this.#record('close')
         await this.#through('stopping', 'stop', () => this.node.stop?.()).then(recording.ended, (error: unknown) => {
           recording.failed(error)
@@ -189,7 +193,7 @@ export class ManagedNode implements Node {
     const recording = this.#record('interrupt')
     try {
       if (this.node.interrupt !== undefined) await this.node.interrupt()
-      else for (const one of this.#running) one.abort(interrupted(this.id, 'interrupted'))
+      else for (const one of this.#running.keys()) one.abort(interrupted(this.id, 'interrupted'))
     } catch (error) {
       recording.failed(error)
       throw error

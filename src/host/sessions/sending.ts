@@ -3,6 +3,7 @@ import { workflow } from '../../define/workflow.ts'
 import type { AnyRunnable, Definition } from '../../engine/definition.ts'
 import { isDefinition } from '../../engine/run-node.ts'
 import { NerveError } from '../../base/nerve-error.ts'
+import type { Actor } from '../../journal/events.ts'
 import type { Handle } from '../handle.ts'
 import type { Host } from '../host.ts'
 import type { Sent } from './session.ts'
@@ -29,8 +30,8 @@ export function sendingDefinition(session: string, meant: (name: string) => AnyR
 }
 
 /** Starts the run, and does not wait for its end. */
-export function startSend(host: Host, session: string, sent: Sent): Promise<Handle> {
+export function startSend(host: Host, session: string, sent: Sent, actor: Actor = {}): Promise<Handle> {
   const definition = host.registry.names.get(sendingName(session))
   if (!isDefinition(definition)) throw new NerveError('not-ready', `Session '${session}' is not open.`)
-  return host.start<unknown, unknown>(definition, sent)
+  return host.start<unknown, unknown>(definition, sent, actor)
 }

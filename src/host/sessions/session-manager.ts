@@ -171,14 +171,14 @@ class LocalManager implements SessionManager {
     await this.close(name)
     if (this.#store === undefined || this.#options.dir === undefined) return
     // Not while another process has it open: that one would write it again.
-    const letGo = await holdSession(this.#options.dir, name)
+    const letGo = holdSession(this.#options.dir, name)
     await this.#store.remove(name).finally(letGo)
   }
 
   async forget(name: string, member: string): Promise<void> {
     const { dir } = this.#options
     if (this.#store === undefined || dir === undefined) throw unknownSession(name)
-    const letGo = await holdSession(dir, name)
+    const letGo = holdSession(dir, name)
     try {
       const record = await this.record(name)
       await this.#store.write({ ...record, members: without(record.members, { session: name, member }) })

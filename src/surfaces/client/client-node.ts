@@ -1,5 +1,5 @@
 import type { Input, Output } from '../../host/contract/contract.ts'
-import type { ClientParts } from './client.ts'
+import type { CallOptions, ClientParts } from './client.ts'
 import { clientRun } from './client-run.ts'
 import { startedItems, type EventItem, type FollowOptions } from './events.ts'
 
@@ -20,7 +20,11 @@ export interface ClientNode {
   run(line: string): Promise<void>
   write(text: string): Promise<void>
   read(options?: { readonly tail?: number; readonly screen?: boolean }): Promise<string>
+  /** What it prints, as live parts, from now on until it stops. */
+  watch(options?: CallOptions): AsyncIterable<EventItem>
   interrupt(): Promise<void>
+  /** Starts it, also when it was stopped. */
+  start(): Promise<void>
   reset(): Promise<void>
   stop(): Promise<void>
   /** Copies it with its state. */
@@ -46,7 +50,9 @@ export function clientNode(parts: ClientParts, of: NodeRef): ClientNode {
     run: async (line) => void (await call('nodes.run', { ...of, line })),
     write: async (text) => void (await call('nodes.write', { ...of, text })),
     read: async (options = {}) => (await call('nodes.read', { ...of, ...options })).text,
+    watch: (options = {}) => partsOf(connection, of, options.signal),
     interrupt: async () => void (await call('nodes.interrupt', of)),
+    start: async () => void (await call('nodes.start', of)),
     reset: async () => void (await call('nodes.reset', of)),
     stop: async () => void (await call('nodes.stop', of)),
     fork: async (as) => {
@@ -55,4 +61,13 @@ export function clientNode(parts: ClientParts, of: NodeRef): ClientNode {
     },
     history: (filter = {}) => call('nodes.history', { ...of, ...filter }),
   }
+}
+
+async function* partsOf(
+  connection: ClientParts['connection'],
+  of: NodeRef,
+  signal: AbortSignal = new AbortController().signal,
+): AsyncGenerator<EventItem, void, void> {
+  for await (const { item } of connection.feed('nodes.watch', of, signal))
+    if (item !== undefined) yield item as EventItem
 }

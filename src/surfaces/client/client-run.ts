@@ -18,6 +18,10 @@ export interface ClientRun<Result = unknown> {
   cancel(reason?: string): Promise<void>
   fork(options?: Omit<Input<'runs.fork'>, 'run'>): Promise<ClientRun<Result>>
   signal(name: string, value?: unknown): Promise<void>
+  /** What `resume` would do over the current code. */
+  plan(): Promise<Output<'runs.plan'>>
+  /** The run and its children as text, for `client.runs.import`. */
+  export(): Promise<string>
 }
 
 const ROUND_MS = 25_000
@@ -40,6 +44,8 @@ export function clientRun<Result>(parts: ClientParts, run: string): ClientRun<Re
     fork: async (options = {}) => clientRun<Result>(parts, (await call('runs.fork', { ...options, run })).run),
     signal: async (name, value) =>
       void (await call('signals.send', { run, name, ...(value === undefined ? {} : { value }) })),
+    plan: () => call('runs.plan', { run }),
+    export: async () => (await call('runs.export', { run })).text,
   }
 }
 

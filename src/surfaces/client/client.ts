@@ -21,6 +21,10 @@ export interface Client {
     stream(definition: string, input?: unknown, options?: StartOptions & FollowOptions): AsyncIterable<EventItem>
     list(filter?: Input<'runs.list'>): Promise<Output<'runs.list'>>
     get(run: string): Promise<Output<'runs.get'>>
+    /** Puts an exported run into the store of the host. Starts nothing. */
+    import(text: string): Promise<ClientRun>
+    /** Removes runs that ended longer ago than this (`30d`), and gives their ids. */
+    remove(options: Input<'runs.remove'>): Promise<readonly string[]>
   }
   /** A run by its id. Asks nothing yet. */
   run<Result = unknown>(id: string): ClientRun<Result>
@@ -60,6 +64,8 @@ export function createClient(connection: Connection): Client {
         }),
       list: (filter = {}) => call('runs.list', filter),
       get: (run) => call('runs.get', { run }),
+      import: async (text) => clientRun(parts, (await call('runs.import', { text })).run),
+      remove: async (options) => (await call('runs.remove', options)).removed,
     },
     run: (id) => clientRun(parts, id),
     questions: {

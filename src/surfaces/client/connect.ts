@@ -6,6 +6,8 @@ import { reached } from './http-client.ts'
 export interface ConnectOptions {
   /** Needed over TCP, and not on a unix socket, which only its user can open. */
   readonly token?: string
+  /** What journals call this way, on a unix socket (default: socket). */
+  readonly via?: string
 }
 
 /**

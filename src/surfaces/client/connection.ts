@@ -29,7 +29,7 @@ export function notReached(where: string, cause: unknown): NerveError {
   return new NerveError(
     'connection-lost',
     `Nothing answers at ${where}${cause instanceof Error ? `: ${reasonOf(cause)}` : ''}. Is the host running?`,
-    { retry: 'later', cause },
+    { retry: 'later', cause, data: { reached: false } },
   )
 }
 

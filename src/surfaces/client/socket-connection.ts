@@ -11,6 +11,8 @@ export interface SocketConnectionOptions {
   /** Where to: the path of a unix socket, or a host and a port. */
   readonly to: { readonly path: string } | { readonly host: string; readonly port: number }
   readonly token?: string | undefined
+  /** What journals call this way, on a unix socket. */
+  readonly via?: string | undefined
 }
 
 type Answer = (reply: Reply | Error) => void
@@ -89,13 +91,13 @@ class Line {
   }
 }
 
-export function socketConnection({ to, token }: SocketConnectionOptions): Connection {
+export function socketConnection({ to, token, via }: SocketConnectionOptions): Connection {
   const where = 'path' in to ? to.path : `${to.host}:${to.port}`
   const over = new AbortController()
   let line: Promise<Line> | undefined
   const make = async (): Promise<Line> => {
     if (over.signal.aborted) throw connectionLost(where)
-    return open(to, where, token)
+    return open(to, where, { token, via })
   }
   const shared = async (): Promise<Line> => {
     const there = await line?.catch(() => undefined)
@@ -118,13 +120,18 @@ export function socketConnection({ to, token }: SocketConnectionOptions): Connec
   }
 }
 
-async function open(to: SocketConnectionOptions['to'], where: string, token: string | undefined): Promise<Line> {
+async function open(
+  to: SocketConnectionOptions['to'],
+  where: string,
+  { token, via }: Pick<SocketConnectionOptions, 'token' | 'via'>,
+): Promise<Line> {
   const socket = await new Promise<Socket>((resolve, reject) => {
     const made: Socket = connect(to as { path: string }, () => resolve(made))
     made.once('error', (cause) => reject(notReached(where, cause)))
   })
   const line = new Line(socket, where)
   if (token !== undefined) await asked(line, `"token":${JSON.stringify(token)}`, undefined)
+  if (via !== undefined) await asked(line, `"via":${JSON.stringify(via)}`, undefined)
   return line
 }
 

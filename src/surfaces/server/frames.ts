@@ -61,13 +61,14 @@ export class Frames {
   }
 
   async #answer(request: Request): Promise<void> {
-    const { id, token, stop, call, feed, input } = request
+    const { id, token, via, stop, call, feed, input } = request
     const own = id === undefined ? {} : { id }
     if (token !== undefined) {
       this.#visitor = this.#options.admit(token)
       return this.#reply({ ...own, result: { scope: this.#visitor.caller.scope } })
     }
     const visitor = this.#welcome()
+    if (via !== undefined) return this.#reply({ ...own, result: this.#call(visitor, via) })
     if (stop === true) return this.#open.get(id ?? '')?.abort()
     visitor.count()
     if (call !== undefined) {
@@ -77,6 +78,14 @@ export class Frames {
     if (feed === undefined) throw new NerveError('bad-input', 'A line has neither call, feed, stop nor token.')
     await this.#during(id, (signal) => this.#feed({ name: feed, input, own, visitor }, signal))
     return this.#reply({ ...own, end: true })
+  }
+
+  /** A neighbour may say what it is: a journal is read more easily with `cli` in it than with `socket`. */
+  #call(visitor: Visitor, via: string): object {
+    if (!visitor.caller.local || !/^[a-z][a-z0-9-]{0,31}$/.test(via))
+      throw new NerveError('bad-input', 'via is a short word, and only for callers on the unix socket.')
+    this.#visitor = { ...visitor, caller: { ...visitor.caller, via } }
+    return { via }
   }
 
   #welcome(): Visitor {
@@ -146,9 +155,9 @@ function requestIn(text: string): Request {
   }
   if (typeof found !== 'object' || found === null || Array.isArray(found))
     throw new NerveError('bad-input', 'A line is not a JSON object.')
-  const { id, call, feed, token, stop } = found as Readonly<Record<string, unknown>>
-  const texts = [call, feed, token].every((one) => one === undefined || typeof one === 'string')
+  const { id, call, feed, token, via, stop } = found as Readonly<Record<string, unknown>>
+  const texts = [call, feed, token, via].every((one) => one === undefined || typeof one === 'string')
   const isId = id === undefined || typeof id === 'string' || typeof id === 'number'
   if (texts && isId && (stop === undefined || stop === true)) return found
-  throw new NerveError('bad-input', 'id is a text or a number; call, feed and token are texts; stop is true.')
+  throw new NerveError('bad-input', 'id is a text or a number; call, feed, token and via are texts; stop is true.')
 }

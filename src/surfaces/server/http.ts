@@ -6,8 +6,9 @@ import type { Service } from '../../host/contract/service.ts'
 import { encode, errorOnWire, nameAt } from '../../host/contract/wire.ts'
 import { bearerIn, type Doorkeeper, type Visitor } from './doorkeeper.ts'
 import { statusOf } from './http-status.ts'
-import { itemText } from './item-text.ts'
+import { itemEvent } from './item-text.ts'
 import { streamLink } from './link.ts'
+import { mountAt, type Mounts } from './mount.ts'
 import { openApi } from './open-api.ts'
 import { inputFromQuery } from './query-input.ts'
 
@@ -17,6 +18,7 @@ export interface HttpOptions {
   readonly maxBody: number
   readonly patience?: number | undefined
   readonly version?: string | undefined
+  readonly mounts?: Mounts | undefined
   readonly onProblem: (error: unknown) => void
 }
 
@@ -39,6 +41,11 @@ export async function answerHttp(
     request.socket.setTimeout(0)
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host')
     if (pathname === '/v1/openapi.json') return sendJson(response, 200, JSON.stringify(openApi(options.version)))
+    const mount = mountAt(options.mounts, pathname)
+    if (mount !== undefined) {
+      const body = () => bodyOf(request, options.maxBody)
+      return await mount.answer({ request, response, visitor, body, patience: options.patience })
+    }
     const name = routeOf(pathname, request)
     const input =
       request.method === 'POST' ? await bodyOf(request, options.maxBody) : inputFromQuery(name, searchParams)
@@ -136,8 +143,7 @@ async function sendFeed({ service, patience }: HttpOptions, { name, input, visit
   try {
     for await (const { item, cursor } of items) {
       if (link.over.aborted || !visitor.isWelcome()) return
-      const id = cursor === undefined ? '' : `id: ${cursor}\n`
-      await link.send(item === undefined ? `${id}\n` : `${id}data: ${itemText(item)}\n\n`)
+      await link.send(item === undefined ? `id: ${cursor ?? ''}\n\n` : itemEvent(item, cursor))
     }
     await link.send('event: end\ndata: {}\n\n')
   } catch (error) {

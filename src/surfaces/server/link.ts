@@ -9,10 +9,15 @@ export interface Link {
   readonly over: AbortSignal
 }
 
+/** One that takes bytes as well: what many clients are sent is made once. */
+export interface StreamLink extends Link {
+  send(data: string | Uint8Array): Promise<void>
+}
+
 /** How long a client may take to make room before it is let go. It can come back, and goes on from its cursor. */
 export const PATIENCE_MS = 30_000
 
-export function streamLink(stream: Writable, patience = PATIENCE_MS): Link {
+export function streamLink(stream: Writable, patience = PATIENCE_MS): StreamLink {
   const gone = new AbortController()
   let room: Promise<void> | undefined
   stream.once('close', () => gone.abort())
@@ -31,9 +36,9 @@ export function streamLink(stream: Writable, patience = PATIENCE_MS): Link {
     })
   return {
     over: gone.signal,
-    send(text) {
+    send(data) {
       if (gone.signal.aborted || stream.destroyed || stream.writableEnded) return Promise.resolve()
-      if (stream.write(text)) return Promise.resolve()
+      if (stream.write(data)) return Promise.resolve()
       room ??= untilRoom()
       return room
     },

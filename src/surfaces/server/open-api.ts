@@ -7,6 +7,8 @@ type Json = Readonly<Record<string, unknown>>
 
 export function openApi(version = '0'): Json {
   const names = Object.keys(contract) as Name[]
+  const schemas: Record<string, Json> = { Error: ERROR }
+  const paths = Object.fromEntries(names.map((name) => [pathOf(name), pathItem(name, schemas)]))
   return {
     openapi: '3.1.0',
     info: {
@@ -17,10 +19,10 @@ export function openApi(version = '0'): Json {
         'Commands are POST; queries and feeds are GET, and also POST with their input as JSON. Feeds are server-sent events.',
     },
     security: [{ token: [] }],
-    paths: Object.fromEntries(names.map((name) => [pathOf(name), pathItem(name)])),
+    paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      schemas: { Error: ERROR },
+      schemas,
     },
   }
 }
@@ -42,17 +44,18 @@ const ERROR: Json = {
   },
 }
 
-function pathItem(name: Name): Json {
+/** What goes over the wire under a name of its own is put into `schemas`. */
+function pathItem(name: Name, schemas: Record<string, Json>): Json {
   const { summary, scope } = contract[name]
   const shared = {
     operationId: name.replaceAll('.', '_'),
     tags: [name.split('.')[0]],
     summary,
     description: `Needs the scope \`${scope}\`.`,
-    responses: { '200': success(name), default: FAILURE },
+    responses: { '200': success(name, schemas), default: FAILURE },
   }
-  if (isSafe(name)) return { get: { ...shared, parameters: parameters(name) } }
-  const body = { required: true, content: { 'application/json': { schema: schemaOf(name, 'input') } } }
+  if (isSafe(name)) return { get: { ...shared, parameters: parameters(name, schemas) } }
+  const body = { required: true, content: { 'application/json': { schema: schemaOf(name, 'input', schemas) } } }
   return { post: { ...shared, requestBody: body } }
 }
 
@@ -61,18 +64,18 @@ const FAILURE: Json = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
-function success(name: Name): Json {
+function success(name: Name, schemas: Record<string, Json>): Json {
   if (contract[name].kind !== 'feed')
-    return { description: 'Done', content: { 'application/json': { schema: schemaOf(name, 'output') } } }
+    return { description: 'Done', content: { 'application/json': { schema: schemaOf(name, 'output', schemas) } } }
   return {
     description:
       'One event after the other: `data` is the item, `id` is where to go on (Last-Event-ID, or `after`). The event `end` is the last.',
-    content: { 'text/event-stream': { schema: { type: 'string' }, 'x-item': schemaOf(name, 'output') } },
+    content: { 'text/event-stream': { schema: { type: 'string' }, 'x-item': schemaOf(name, 'output', schemas) } },
   }
 }
 
-function parameters(name: Name): readonly Json[] {
-  const { properties = {}, required = [] } = schemaOf(name, 'input') as {
+function parameters(name: Name, schemas: Record<string, Json>): readonly Json[] {
+  const { properties = {}, required = [] } = schemaOf(name, 'input', schemas) as {
     properties?: Record<string, Json>
     required?: readonly string[]
   }
@@ -86,7 +89,10 @@ function parameters(name: Name): readonly Json[] {
   }))
 }
 
-function schemaOf(name: Name, side: 'input' | 'output'): Json {
-  const { $schema: _schema, ...schema } = z.toJSONSchema(contract[name][side], { io: side })
+function schemaOf(name: Name, side: 'input' | 'output', schemas: Record<string, Json>): Json {
+  const whole: unknown = z.toJSONSchema(contract[name][side], { io: side })
+  const text = JSON.stringify(whole).replaceAll('#/$defs/', '#/components/schemas/')
+  const { $schema: _schema, $defs = {}, ...schema } = JSON.parse(text) as Json & { $defs?: Record<string, Json> }
+  for (const [id, { id: _id, ...one }] of Object.entries($defs)) schemas[id] = one
   return schema
 }

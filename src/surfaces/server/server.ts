@@ -11,6 +11,7 @@ import type { Service } from '../../host/contract/service.ts'
 import { Doorkeeper } from './doorkeeper.ts'
 import { Frames } from './frames.ts'
 import { streamLink } from './link.ts'
+import type { Mounts } from './mount.ts'
 import type { Rate } from './rate-limit.ts'
 import { listenPrivately, prepareSocket } from './socket-file.ts'
 import type { Tokens } from './tokens.ts'
@@ -34,6 +35,8 @@ export interface ServerOptions {
   readonly patience?: number
   /** The most connections at once (default 4,096). */
   readonly maxConnections?: number
+  /** What else is served over HTTP, by path. */
+  readonly mounts?: Mounts
   /** Shown in the OpenAPI document. */
   readonly version?: string
   readonly onProblem?: (error: unknown) => void
@@ -83,6 +86,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       close: async () => {
         entrance.close()
         await Promise.all(listening.map((one) => new Promise((resolve) => one.close(resolve))))
+        await Promise.all(Object.values(options.mounts ?? {}).map((mount) => mount.close()))
         if (path !== undefined) rmSync(path, { force: true })
       },
     }

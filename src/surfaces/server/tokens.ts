@@ -6,17 +6,21 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
+import { makeOwnFolder } from '../../base/own-folder.ts'
 import { SCOPES, type Scope } from '../../host/contract/scopes.ts'
+import { holdFile } from '../../host/file-lock.ts'
 
 export interface Token {
   /** What people call it; it is in the journals as who did something. */
@@ -41,6 +45,13 @@ export interface Tokens {
 
 const FIRST = 'default'
 const SECRET_BYTES = 32
+/** A change takes a moment. Whoever waits longer than this waits for something that is not right. */
+const PATIENCE_MS = 10_000
+
+/** Where the tokens of a project are. */
+export function tokensFile(dir: string): string {
+  return join(dir, '.nerve', 'tokens.json')
+}
 
 /** Opens the file of tokens. When there is none, it is made, with one token that may do everything. */
 export function openTokens(file: string): Tokens {
@@ -54,7 +65,9 @@ class FileTokens implements Tokens {
 
   constructor(file: string) {
     this.file = file
-    if (statSync(file, { throwIfNoEntry: false }) === undefined) this.#write([make(FIRST, 'control')])
+    if (statSync(file, { throwIfNoEntry: false }) === undefined)
+      // Another process may make it in the same moment.
+      this.#change((all) => (existsSync(file) ? all : [make(FIRST, 'control')]))
     this.#refresh()
   }
 
@@ -68,23 +81,29 @@ class FileTokens implements Tokens {
       throw new NerveError('bad-option', `${JSON.stringify(name)} is not a name for a token: letters, digits, . _ -`)
     if (!SCOPES.includes(scope))
       throw new NerveError('bad-option', `${JSON.stringify(scope)} is not a scope. Known: ${SCOPES.join(', ')}.`)
-    const all = this.list()
-    if (all.some((one) => one.name === name)) throw new NerveError('bad-option', `There is a token '${name}' already.`)
     const token = make(name, scope)
-    this.#write([...all, token])
+    this.#change((all) => {
+      if (all.some((one) => one.name === name))
+        throw new NerveError('bad-option', `There is a token '${name}' already.`)
+      return [...all, token]
+    })
     return token
   }
 
   rotate(name: string): Token {
-    const all = this.list()
-    const token = make(name, this.#named(name).scope)
-    this.#write(all.map((one) => (one.name === name ? token : one)))
+    let token = make(name, 'read')
+    this.#change((all) => {
+      token = { ...token, scope: named(all, name).scope }
+      return all.map((one) => (one.name === name ? token : one))
+    })
     return token
   }
 
   revoke(name: string): void {
-    const { name: known } = this.#named(name)
-    this.#write(this.#all.filter((one) => one.name !== known))
+    this.#change((all) => {
+      const token = named(all, name)
+      return all.filter((one) => one !== token)
+    })
   }
 
   find(secret: string): Token | undefined {
@@ -94,12 +113,6 @@ class FileTokens implements Tokens {
     return found
   }
 
-  #named(name: string): Token {
-    const found = this.list().find((one) => one.name === name)
-    if (found !== undefined) return found
-    throw new NerveError('not-found', `There is no token '${name}'.`)
-  }
-
   #refresh(): void {
     const stamp = stampOf(this.file)
     if (stamp === this.#stamp) return
@@ -107,13 +120,40 @@ class FileTokens implements Tokens {
     this.#stamp = stamp
   }
 
-  #write(all: readonly Token[]): void {
-    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 })
-    const draft = `${this.file}.${process.pid}.tmp`
-    writeFileSync(draft, `${JSON.stringify({ tokens: all }, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' })
-    renameSync(draft, this.file)
-    this.#stamp = ''
+  /** One process at a time: what another one changed meanwhile is kept. */
+  #change(change: (all: readonly Token[]) => readonly Token[]): void {
+    prepare(dirname(this.file))
+    const letGo = holdFile(`${this.file}.lock`, PATIENCE_MS)
+    if (letGo === undefined)
+      throw new NerveError(
+        'owned-elsewhere',
+        `Another process has been changing ${this.file} for ${PATIENCE_MS / 1_000} s. Nothing was changed. Try again.`,
+        { retry: 'later' },
+      )
+    try {
+      const draft = `${this.file}.${process.pid}.tmp`
+      const text = JSON.stringify({ tokens: change(read(this.file)) }, undefined, 2)
+      // What a process left that was killed here.
+      rmSync(draft, { force: true })
+      writeFileSync(draft, `${text}\n`, { mode: 0o600, flag: 'wx' })
+      renameSync(draft, this.file)
+      this.#stamp = ''
+    } finally {
+      letGo()
+    }
   }
+}
+
+/** A folder that is not Nerve's own may be under version control for good reasons. */
+function prepare(folder: string): void {
+  if (basename(folder) === '.nerve') makeOwnFolder(folder)
+  else mkdirSync(folder, { recursive: true, mode: 0o700 })
+}
+
+function named(all: readonly Token[], name: string): Token {
+  const found = all.find((one) => one.name === name)
+  if (found !== undefined) return found
+  throw new NerveError('not-found', `There is no token '${name}'. List them with: nerve token list`)
 }
 
 function make(name: string, scope: Scope): Token {

@@ -1,0 +1,126 @@
+/**
+ * What can be started by name: what code has registered, specs that came as data, and what the files of a folder export.
+ * Files are looked at when they are asked for, so that they can be changed while the host runs. Neighbours may also name
+ * any other file: they could run it without Nerve.
+ */
+import { existsSync } from 'node:fs'
+import { NerveError } from '../../base/nerve-error.ts'
+import { nearest } from '../../base/nearest.ts'
+import type { AnyDefinition } from '../../engine/definition.ts'
+import { isDefinition } from '../../engine/run-node.ts'
+import type { Budget } from '../../journal/events.ts'
+import { builtInAt, isBuiltIn } from '../definition-source.ts'
+import type { Host } from '../host.ts'
+import { sessionOfSending } from '../sessions/sending.ts'
+import type { Specs } from './specs.ts'
+
+export interface KnownDefinition {
+  readonly definition: AnyDefinition
+  /** The file that a run of it finds it in again; one that code has registered has none. */
+  readonly source?: string
+}
+
+export interface KnownOptions {
+  /** The files in it are definitions too. */
+  readonly folder?: string | undefined
+  /** Asked each time before they are loaded. */
+  readonly mayLoad?: (() => boolean) | undefined
+  /** What runs may spend, below what their definitions and their starts say. */
+  readonly budget?: Budget | undefined
+  readonly onProblem: (error: unknown) => void
+}
+
+export class KnownDefinitions {
+  readonly #host: Host
+  readonly #specs: Specs
+  readonly #options: KnownOptions
+
+  constructor(host: Host, specs: Specs, options: KnownOptions) {
+    this.#host = host
+    this.#specs = specs
+    this.#options = options
+  }
+
+  get budget(): Budget | undefined {
+    return this.#options.budget
+  }
+
+  /** All of them, by name. What was registered goes before a file that has one of the same name. */
+  async all(): Promise<readonly KnownDefinition[]> {
+    await this.#specs.ready()
+    const found = new Map<string, KnownDefinition>()
+    for (const one of await this.#inFolder()) if (!found.has(one.definition.name)) found.set(one.definition.name, one)
+    for (const name of this.#host.registry.names.keys()) {
+      const one = this.#registered(name)
+      if (one !== undefined) found.set(name, one)
+    }
+    return [...found.values()].toSorted((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
+  }
+
+  async named(name: string): Promise<KnownDefinition> {
+    await this.#specs.ready()
+    const registered = this.#registered(name)
+    if (registered !== undefined) return registered
+    const all = await this.all()
+    return all.find(({ definition }) => definition.name === name) ?? refuse(name, all, this.#isLocked ? LOCKED : '')
+  }
+
+  get #isLocked(): boolean {
+    const { folder, mayLoad } = this.#options
+    return folder !== undefined && existsSync(folder) && mayLoad?.() === false
+  }
+
+  #registered(name: string): KnownDefinition | undefined {
+    const definition = this.#host.registry.names.get(name)
+    if (!isDefinition(definition) || sessionOfSending(name) !== undefined) return undefined
+    const source = this.#specs.sourceOf(name)
+    return { definition, ...(source === undefined ? {} : { source }) }
+  }
+
+  /** The first definition of a file, or the one of this name. */
+  async inFile(source: string, name?: string): Promise<KnownDefinition> {
+    const found = isBuiltIn(source) ? await builtInAt(source) : await inCode(source)
+    const all = found.map((definition) => ({ definition, source }))
+    const [first] = all
+    if (name === undefined && first !== undefined) return first
+    return all.find(({ definition }) => definition.name === name) ?? refuse(name ?? '', all)
+  }
+
+  async #inFolder(): Promise<readonly KnownDefinition[]> {
+    const { folder, onProblem } = this.#options
+    if (folder === undefined || !existsSync(folder) || this.#isLocked) return []
+    const { definitionFiles } = await import('../definition-folder.ts')
+    const { loadDefinitions } = await import('../definition-file.ts')
+    const found: KnownDefinition[] = []
+    for (const source of await definitionFiles(folder)) {
+      try {
+        found.push(...(await loadDefinitions(source)).map((definition) => ({ definition, source })))
+      } catch (error) {
+        // One that cannot be read must not hide the others.
+        onProblem(error)
+      }
+    }
+    return found
+  }
+}
+
+async function inCode(source: string): Promise<readonly AnyDefinition[]> {
+  const { loadDefinitions } = await import('../definition-file.ts')
+  return loadDefinitions(source)
+}
+
+const LOCKED = ' Files in the folder for workflows are not loaded: nobody has trusted this project yet (nerve trust).'
+
+function refuse(name: string, all: readonly KnownDefinition[], more = ''): never {
+  const known = all.map(({ definition }) => definition.name)
+  const meant = nearest(name, known)
+  const hint =
+    known.length === 0
+      ? 'None is known.'
+      : meant === undefined
+        ? `Known: ${known.slice(0, 20).join(', ')}.`
+        : `Did you mean '${meant}'?`
+  throw new NerveError('not-found', `There is no definition '${name}' here. ${hint}${more}`, {
+    data: { definition: name },
+  })
+}
