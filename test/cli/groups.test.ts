@@ -13,6 +13,8 @@ afterEach(() => here.remove())
 
 const open = (workflows: Readonly<Record<string, string>> = {}): Project => (here = project(workflows))
 const TRUSTED = { env: { NERVE_TRUST: '1' } }
+/** With the daemon, which the other tests keep commands from. */
+const THERE = { env: { ...TRUSTED.env, NERVE_LOCAL: '' } }
 
 test('graph run, show and validate are run, explain and validate', async () => {
   const { nerve } = open({ 'greet.ts': files.greet })
@@ -56,9 +58,9 @@ describe('workflow', () => {
     const unknown = await nerve(['workflow', 'run', 'smal'], TRUSTED)
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining(`Did you mean 'small'?`) })
 
-    const { run } = JSON.parse((await nerve(['workflow', 'run', 'planned', '--detach', '--json'], TRUSTED)).out)
+    const { run } = JSON.parse((await nerve(['workflow', 'run', 'planned', '--detach', '--json'], THERE)).out)
     await here.until(async () => {
-      const [row] = JSON.parse((await nerve(['ps', '--json'])).out)
+      const [row] = JSON.parse((await nerve(['ps', '--json'], THERE)).out)
       return row.run === run && row.status === 'completed'
     }, 'the end of the detached run')
   })

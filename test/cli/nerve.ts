@@ -4,12 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { built, compileCache } from '../built.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
+/** As it is installed. From its sources it is called by the tests of the examples, and by those of the tour. */
+const MAIN = built('dist', 'surfaces', 'cli', 'main.js')
 const TERMINAL = fileURLToPath(new URL('terminal.py', import.meta.url))
-export const COMMAND: readonly string[] = [process.execPath, '--conditions=nerve-source', MAIN]
-/** Types are stripped once and not by every process: two thirds of the time of this suite. */
-const CACHE = { NODE_COMPILE_CACHE: join(tmpdir(), 'nerve-cli-compile-cache') }
+export const COMMAND: readonly string[] = [process.execPath, MAIN]
 const PATIENCE_MS = 20_000
 
 export const HAS_TERMINAL = spawnSync('python3', ['-c', 'import pty']).status === 0
@@ -86,8 +86,20 @@ export function project(files: Readonly<Record<string, string>> = {}): Project {
     until,
     remove() {
       for (const child of children) child.kill('SIGKILL')
+      endDaemon(dir)
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
     },
+  }
+}
+
+/** A daemon that a test has started, and not stopped. */
+function endDaemon(dir: string): void {
+  const file = join(dir, '.nerve', 'server.json')
+  if (!existsSync(file)) return
+  try {
+    process.kill((JSON.parse(readFileSync(file, 'utf8')) as { pid: number }).pid, 'SIGKILL')
+  } catch {
+    // It has died already.
   }
 }
 
@@ -96,7 +108,7 @@ function run(command: readonly string[], cwd: string, env: NodeJS.ProcessEnv): R
   const [file = '', ...args] = command
   const child = spawn(file, args, {
     cwd,
-    env: { ...rest, ...CACHE, TERM: 'xterm', XDG_STATE_HOME: join(cwd, '.state'), ...env },
+    env: { ...rest, ...compileCache(), TERM: 'xterm', NERVE_LOCAL: '1', XDG_STATE_HOME: join(cwd, '.state'), ...env },
   })
   let out = ''
   let err = ''

@@ -173,7 +173,7 @@ describe('calls that make no sense', () => {
     [['node', 'create', 'x', '--kind', 'bash', '--set', 'env={"API_KEY":"a-secret"}'], 'secrets are not recorded'],
     [['node', 'execute', 'nothing'], "There is no node 'nothing' in this project"],
     [['node', 'show', 'nothing', '--session', 'x'], "in session 'x'"],
-    [['trust'], 'there is nothing to trust'],
+    [['trust', 'nowhere'], 'there is no folder nowhere'],
   ] as const)('%j', async (args, message) => {
     const { nerve } = open()
     const { code, err } = await nerve(args)

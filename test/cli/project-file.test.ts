@@ -62,7 +62,7 @@ describe('trust', () => {
     ['run', 'flow.yaml', '--detach'],
   ])('without it, and without a terminal, nothing of the file runs: %s %s', async (...args) => {
     const { nerve, has, dir } = open()
-    const { code, out, err } = await nerve([...args, '--json'])
+    const { code, out, err } = await nerve([...args, '--json'], { env: { NERVE_LOCAL: '' } })
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(JSON.parse(err)).toMatchObject({
       error: { code: 'not-trusted', data: { file: join(dir, 'nerve.config.ts') } },

@@ -1,11 +1,14 @@
 /** Every command as data. Nothing here may load anything else: `--help` reads only this. */
 import type { CommandSpec, OptionSpec } from './command-spec.ts'
 import { GATEWAY } from './gateway-commands.ts'
+import { MCP } from './mcp-command.ts'
 import { NODE } from './node-commands.ts'
 import { GRAPH, SESSION, WEZTERM, WORKFLOW } from './project-commands.ts'
 import { RALPH } from './ralph-command.ts'
 import { BUDGET, DRIVES, RUN } from './run-command.ts'
+import { SERVER } from './server-commands.ts'
 import { COMPLETION, INIT, REPL } from './setup-commands.ts'
+import { TOKEN } from './token-commands.ts'
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   json: { type: 'boolean', help: 'print JSON; an error is JSON on stderr' },
@@ -14,6 +17,7 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FOLDER',
     help: 'the project folder (default: the nearest with .nerve, or package.json)',
   },
+  local: { type: 'boolean', help: 'in this process, without the daemon (also NERVE_LOCAL=1)' },
   verbose: { type: 'boolean', help: 'show stack traces (also NERVE_DEBUG=1)' },
   help: { type: 'boolean', help: 'show this help' },
 }
@@ -66,13 +70,14 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'attach',
-    usage: 'RUN',
+    usage: 'RUN [--yes]',
     summary: 'watch a run that another process drives, and answer it',
     about:
-      'Shows the run from its journal, and asks its questions right here when this is a terminal. q or Ctrl-C leaves it alone: ' +
+      'Shows the run from its journal, and asks its questions right here when this is a terminal. q, Ctrl-Z or Ctrl-C leaves it alone: ' +
       'the run does not notice. When no process drives the run, an answer takes it into this one, as `nerve answer` does. ' +
       'Ends as the run does.',
     takes: [1, 1],
+    options: { yes: { type: 'boolean', help: 'answer questions that have choices with the first one' } },
     examples: [
       ['nerve attach last', 'the newest run, as it goes'],
       ['nerve attach last --json', 'its events as JSON lines, with its children, and the result'],
@@ -190,6 +195,21 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('./commands/transfer.ts'),
   },
   {
+    name: 'audit',
+    usage: '[RUN] [--limit N]',
+    summary: 'list who answered, cancelled, started … what, newest first',
+    about:
+      'From the journals: started, forked, answered, signalled, paused, resumed, interrupted, cancelled, budget-raised, plan-accepted; ' +
+      'with who did it, and through what. RUN tells of one run and what it started.',
+    takes: [0, 1],
+    options: { limit: { type: 'string', value: 'N', help: 'how many (default 50)' } },
+    examples: [
+      ['nerve audit', 'what people and programs did here'],
+      ['nerve audit last --json', 'of one run, as JSON lines'],
+    ],
+    load: () => import('./commands/audit.ts'),
+  },
+  {
     name: 'explain',
     usage: 'FILE [--mermaid]',
     summary: 'tell what a file holds, without running it',
@@ -218,6 +238,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     load: () => import('./commands/validate.ts'),
   },
+  SERVER,
   GRAPH,
   WORKFLOW,
   NODE,
@@ -225,6 +246,8 @@ export const COMMANDS: readonly CommandSpec[] = [
   WEZTERM,
   REPL,
   GATEWAY,
+  TOKEN,
+  MCP,
   RALPH,
   {
     name: 'extract',
@@ -259,17 +282,18 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'trust',
     usage: '[DIR] [--revoke | --list]',
-    summary: 'say that the nerve.config.ts of a project may run',
+    summary: 'say that the code of a project may run that nobody names',
     about:
-      'The file is code, so it does not run before somebody has trusted it: at the question on a terminal, or with this. Trust ' +
-      'holds for the file in this folder, also when it changes, until it is revoked. In CI: NERVE_TRUST=1.',
+      'The project file, the files in the folder workflows, and what is recorded in a .nerve that was copied from elsewhere are code ' +
+      'that no command names, so none of it runs before somebody has trusted the project: at the question on a terminal, or with this. ' +
+      'Trust holds for the folder, also when its files change, until it is revoked. In CI: NERVE_TRUST=1.',
     takes: [0, 1],
     options: {
       revoke: { type: 'boolean', help: 'take it back' },
       list: { type: 'boolean', help: 'list everything that is trusted' },
     },
     examples: [
-      ['nerve trust', 'the file of this project'],
+      ['nerve trust', 'this project'],
       ['nerve trust --list', 'all, and whether they have changed since'],
     ],
     load: () => import('./commands/trust.ts'),

@@ -2,11 +2,12 @@
 import { readdirSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 import { isNerveError } from '../../base/nerve-error.ts'
-import type { Host, InboxRow, RunRow } from '../../host/api.ts'
+import type { InboxRow, RunRow } from '../../host/api.ts'
 import type { CatalogEntry } from '../../host/node-api.ts'
 import type { Place, Suggestion, Values } from './completion-words.ts'
 import { brief } from './printable.ts'
 import { projectFolder } from './project-folder.ts'
+import type { RunHost } from './run-host.ts'
 
 const MOST_RUNS = 30
 const DEFINITIONS: readonly string[] = ['.ts', '.mts', '.js', '.mjs', '.yaml', '.yml', '.json']
@@ -99,7 +100,7 @@ function questionOf(open: readonly InboxRow[], wanted: string): InboxRow | undef
   return wanted === 'last' ? open.at(-1) : open.find(({ id }) => id.startsWith(wanted))
 }
 
-async function runOf(host: Host, [wanted = '']: readonly string[]): Promise<RunRow | undefined> {
+async function runOf(host: RunHost, [wanted = '']: readonly string[]): Promise<RunRow | undefined> {
   const { newestRuns } = await import('./project.ts')
   if (wanted === 'last') return (await newestRuns(host, 1))[0]
   try {
@@ -110,7 +111,10 @@ async function runOf(host: Host, [wanted = '']: readonly string[]): Promise<RunR
   }
 }
 
-async function inRuns<Value>(dir: string, work: (host: Host) => Promise<readonly Value[]>): Promise<readonly Value[]> {
+async function inRuns<Value>(
+  dir: string,
+  work: (host: RunHost) => Promise<readonly Value[]>,
+): Promise<readonly Value[]> {
   const { withRuns } = await import('./project.ts')
   return withRuns<readonly Value[]>(dir, work, () => [])
 }

@@ -1,10 +1,10 @@
 /** Where questions of the driven runs are answered: by the person at the terminal, or with --yes by the first choice. */
 import { isNerveError } from '../../base/nerve-error.ts'
-import type { Host } from '../../host/api.ts'
 import type { OpenQuestion } from '../../journal/port.ts'
 import { oneLine } from './printable.ts'
 import type { KnownQuestion, Progress } from './progress.ts'
 import { me } from './project.ts'
+import type { RunHost } from './run-host.ts'
 import { answerValues } from './values.ts'
 import type { View } from './view.ts'
 
@@ -15,14 +15,14 @@ export interface DeskOptions {
 }
 
 export class Desk {
-  readonly #host: Host
+  readonly #host: Pick<RunHost, 'answer'>
   readonly #progress: Progress
   readonly #options: DeskOptions
   readonly #tried = new Set<string>()
   #asking: { readonly id: string; readonly gone: AbortController } | undefined
   #closed = false
 
-  constructor(host: Host, progress: Progress, options: DeskOptions) {
+  constructor(host: Pick<RunHost, 'answer'>, progress: Progress, options: DeskOptions) {
     this.#host = host
     this.#progress = progress
     this.#options = options

@@ -60,6 +60,7 @@ async function runCommand(spec: CommandSpec, rest: readonly string[], out: Outpu
     showHelp(spec, out)
     return EXIT.done
   }
+  if (args.flag('local')) process.env['NERVE_LOCAL'] = '1'
   if (spec.drives !== true) leaveWithReader()
   const cwd = process.cwd()
   const { run } = (await spec.load()) as { readonly run: (invocation: Invocation) => Promise<number> }

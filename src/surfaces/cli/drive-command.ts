@@ -1,11 +1,42 @@
-/** Commands that ask something of a recorded run, and drive it on when nobody else does. */
+/** Commands that ask something of a recorded run: the daemon drives it on, or this process does when nobody else does. */
+import { NerveError } from '../../base/nerve-error.ts'
 import type { Host, RunRow } from '../../host/api.ts'
 import { Driver } from './driver.ts'
 import { report, type Outcome } from './outcome.ts'
 import type { Output } from './output.ts'
+import { Prints } from './prints.ts'
+import { isDaemon, type RunHost } from './run-host.ts'
+import { watchRun, type WatchOptions } from './watched-run.ts'
 
-/** Performs `work` on the tree of a run; `after` is the run to drive then (default: the same). */
+/** Performs `work` on the tree of a run, and shows it then; `work` may give another run to show. */
 export async function driveRecorded(
+  host: RunHost,
+  out: Output,
+  row: RunRow,
+  work: () => Promise<string | undefined>,
+): Promise<number> {
+  if (!isDaemon(host)) return driveHere(host as Host, out, row, work)
+  const past = new Map<string, number>()
+  for (const { run } of await host.runs({ root: row.root, children: true }))
+    past.set(run, (await host.journal(run)).at(-1)?.seq ?? 0)
+  const prints = await Prints.open(host)
+  const run = (await work()) ?? row.root
+  return watchOwn(host, out, await host.run(run), { past, prints })
+}
+
+/** A run that this command has set going in the daemon. */
+export async function watchOwn(
+  host: RunHost,
+  out: Output,
+  row: RunRow,
+  options: Pick<WatchOptions, 'yes' | 'past' | 'prints' | 'onOutcome'> = {},
+): Promise<number> {
+  const code = await watchRun(host, out, row, { ...options, whose: 'own', until: 'rest' })
+  if (code !== undefined) return code
+  throw new NerveError('ownership-lost', `Run ${row.run} is not driven by the daemon.`)
+}
+
+async function driveHere(
   host: Host,
   out: Output,
   row: RunRow,

@@ -55,7 +55,7 @@ export class Driver {
 
   static async open(host: Host, out: Output, options: DriverOptions = {}): Promise<Driver> {
     const driver = new Driver(host, out, options)
-    const view = await createView(out, driver.progress, () => driver.#interrupt())
+    const view = await createView(out, driver.progress, { interrupt: () => driver.#interrupt() })
     driver.#view = view
     driver.#desk = new Desk(host, driver.progress, {
       view,

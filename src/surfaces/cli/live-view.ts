@@ -9,7 +9,7 @@ import type { KnownQuestion, KnownRun, Progress } from './progress.ts'
 import { Screen, type Frame, type Terminal } from './screen.ts'
 import type { Line } from './style.ts'
 import { fitLines, treeLines, type TreeLine } from './tree-view.ts'
-import type { View } from './view.ts'
+import type { View, ViewKeys } from './view.ts'
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const FRAME_MS = 80
@@ -27,7 +27,7 @@ interface Asking {
 export class LiveView implements View {
   readonly #progress: Progress
   readonly #screen: Screen
-  readonly #onInterrupt: () => void
+  readonly #keys: ViewKeys
   #timer: NodeJS.Timeout
   readonly #restore: () => void
   #beat = 0
@@ -37,11 +37,11 @@ export class LiveView implements View {
   constructor(
     out: Output,
     progress: Progress,
-    onInterrupt: () => void,
+    keys: ViewKeys,
     terminal: Terminal & { write: unknown } = process.stdout,
   ) {
     this.#progress = progress
-    this.#onInterrupt = onInterrupt
+    this.#keys = keys
     this.#screen = new Screen(terminal, { color: out.color, draw: () => this.#draw() })
     if (terminal === process.stdout) this.#screen.capture(process.stdout, process.stderr)
     this.#timer = setTimeout(() => this.#tick(), 0)
@@ -72,7 +72,8 @@ export class LiveView implements View {
       }
       const dismissed = (): void => end(undefined)
       const stopKeys = readKeys((key) => {
-        if (key.ctrl === true && (key.name === 'c' || key.name === 'd')) return this.#onInterrupt()
+        if (key.ctrl === true && (key.name === 'c' || key.name === 'd')) return this.#keys.interrupt()
+        if (key.ctrl === true && key.name === 'z' && this.#keys.leave !== undefined) return this.#keys.leave()
         if (key.name !== 'return' && key.name !== 'enter') asking.line = typed(asking.line, key)
         else if (asking.line.text.trim() !== '') return end(asking.line.text.trim())
         this.#screen.redraw()

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command `nerve`. Imports next to nothing, so that --help and --version answer at once. */
-import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
+import { version } from './version.ts'
 
 const OLDEST_NODE = [22, 19] as const
 
@@ -14,11 +14,6 @@ function quietExperiments(): void {
     if (name === 'ExperimentalWarning' && /^(Type Stripping|SQLite) is/.test(String(warning))) return
     warn(warning, ...rest)
   }
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }
 
 function nodeIsTooOld(): boolean {

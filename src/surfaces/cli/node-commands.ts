@@ -8,7 +8,8 @@ const SESSION: OptionSpec = {
 }
 
 const LIVES =
-  'A terminal on a PTY lives only in the process that started it. One that was made with --in tmux lives on, and can be used here.'
+  'A terminal on a PTY lives in the process that started it: in the daemon, where one runs (nerve server start), until that ends. ' +
+  'One that was made with --in tmux lives on without it.'
 
 type Verb = Omit<CommandSpec, 'load' | 'takes' | 'options' | 'name'> & {
   readonly verb: string

@@ -1,15 +1,29 @@
 /** The host of the project, and the run that a person means. */
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import { configFile, createHost, databaseFile, type Host, type RunRow } from '../../host/api.ts'
 import type { LoadedConfig } from '../../host/node-api.ts'
 import type { Actor } from '../../journal/events.ts'
 import type { Output } from './output.ts'
+import type { DaemonHost, RunHost } from './run-host.ts'
 
-/** A host that drives only what this command tells it to, and knows nothing but what is recorded. */
-export function openHost(dir: string): Promise<Host> {
-  return createHost({ dir, recover: false, wake: false })
+/** The daemon, if one runs; else a host in this process that drives nothing, and knows nothing but what is recorded. */
+export async function openHost(dir: string): Promise<RunHost> {
+  return (await daemonOf(dir)) ?? createHost({ dir, recover: false, wake: false })
+}
+
+/** What a daemon leaves for those who look for it; also there when it has died. */
+export function daemonTrace(dir: string): string {
+  return join(dir, '.nerve', 'server.json')
+}
+
+/** Loaded only where there is a trace of one: most commands that look are done before it would be. */
+export async function daemonOf(dir: string): Promise<DaemonHost | undefined> {
+  if (!existsSync(daemonTrace(dir))) return undefined
+  const { runningDaemon } = await import('./project-daemon.ts')
+  return runningDaemon(dir)
 }
 
 export interface Project {
@@ -20,6 +34,8 @@ export interface Project {
 
 /** A host that drives only what this command tells it to, with the nodes of the project file. */
 export async function openProject(dir: string, out: Output): Promise<Project> {
+  const { trustProject } = await import('./trust-project.ts')
+  await trustProject(dir, out)
   const config = await projectConfig(dir, out)
   const { definitions = [], sessions = [] } = config ?? {}
   const onProblem = (error: unknown): void => out.error(error)
@@ -35,27 +51,45 @@ export async function projectConfig(dir: string, out: Output): Promise<LoadedCon
   return loadConfig(dir, { ask: trustQuestion(out) })
 }
 
-/** Sees to it that the project file may run later, in a process that has nobody to ask. */
-export async function trustProject(dir: string, out: Output): Promise<void> {
-  if (configFile(dir) === undefined) return
-  const { trustedConfig } = await import('../../host/node-api.ts')
-  const { trustQuestion } = await import('./trust-question.ts')
-  await trustedConfig(dir, { ask: trustQuestion(out) })
+/** How a host is opened: to look, unless it is for driving. */
+type Opener<Opened extends RunHost> = (dir: string) => Promise<Opened>
+
+/**
+ * The daemon, if one runs. At a terminal one is started, so that a run outlives the window, and everywhere one that has died
+ * is started again. Else the run is driven in this process, which then ends when it does.
+ */
+export function forDriving(out: Output): Opener<RunHost> {
+  return async (dir) => (await daemonOf(dir)) ?? (await daemonAt(dir, out)) ?? (await openProject(dir, out)).host
 }
 
-/** How a host is opened: to look, unless it is for driving. */
-type Opener = (dir: string) => Promise<Host>
-
-export function forDriving(out: Output): Opener {
+/** Code that is looked at with no effects runs here, whoever has the runs. */
+export function inThisProcess(out: Output): Opener<Host> {
   return async (dir) => (await openProject(dir, out)).host
 }
 
+async function daemonAt(dir: string, out: Output): Promise<RunHost | undefined> {
+  if (!out.interactive && !existsSync(join(dir, '.nerve', 'server.json'))) return undefined
+  const { isLocal, startedDaemon } = await import('./project-daemon.ts')
+  return isLocal() ? undefined : startedDaemon(dir, out)
+}
+
 /** Does something with the project's runs; a folder without runs is left as it is, and has `empty`. */
+export function withRuns<Value>(
+  dir: string,
+  work: (host: RunHost) => Promise<Value>,
+  empty: () => Value | Promise<Value>,
+): Promise<Value>
+export function withRuns<Value, Opened extends RunHost>(
+  dir: string,
+  work: (host: Opened) => Promise<Value>,
+  empty: () => Value | Promise<Value>,
+  open: Opener<Opened>,
+): Promise<Value>
 export async function withRuns<Value>(
   dir: string,
-  work: (host: Host) => Promise<Value>,
+  work: (host: RunHost) => Promise<Value>,
   empty: () => Value | Promise<Value>,
-  open: Opener = openHost,
+  open: Opener<RunHost> = openHost,
 ): Promise<Value> {
   if (!existsSync(databaseFile(dir))) return empty()
   const host = await open(dir)
@@ -70,8 +104,19 @@ export async function withRuns<Value>(
 export function withRun<Value>(
   dir: string,
   wanted: string,
-  work: (host: Host, row: RunRow) => Promise<Value>,
-  open: Opener = openHost,
+  work: (host: RunHost, row: RunRow) => Promise<Value>,
+): Promise<Value>
+export function withRun<Value, Opened extends RunHost>(
+  dir: string,
+  wanted: string,
+  work: (host: Opened, row: RunRow) => Promise<Value>,
+  open: Opener<Opened>,
+): Promise<Value>
+export function withRun<Value>(
+  dir: string,
+  wanted: string,
+  work: (host: RunHost, row: RunRow) => Promise<Value>,
+  open: Opener<RunHost> = openHost,
 ): Promise<Value> {
   return withRuns(
     dir,
@@ -83,7 +128,7 @@ export function withRun<Value>(
   )
 }
 
-async function findRun(host: Host, wanted: string): Promise<RunRow> {
+async function findRun(host: RunHost, wanted: string): Promise<RunRow> {
   if (wanted !== 'last') return host.run(wanted)
   const [newest] = await newestRuns(host, 1)
   if (newest === undefined) throw new NerveError('not-found', 'There is no last run: there are no runs here.')
@@ -91,7 +136,7 @@ async function findRun(host: Host, wanted: string): Promise<RunRow> {
 }
 
 /** Child runs stand in the same list, so more rows may have to be read than are wanted. */
-export async function newestRuns(host: Host, count: number): Promise<RunRow[]> {
+export async function newestRuns(host: RunHost, count: number): Promise<RunRow[]> {
   for (let limit = count * 2; ; limit *= 4) {
     const rows = await host.runs({ limit, children: true })
     const roots = rows.filter((row) => row.parent === undefined)

@@ -7,7 +7,9 @@ export const BUDGET: OptionSpec = {
   help: 'limits: usd, tokens, calls, steps, seconds (also 90s, 2m), depth; k and m multiply',
 }
 
-export const DRIVES = 'The run goes on in this process, with live progress, until it ends or waits for somebody.'
+export const DRIVES =
+  'The run is in the daemon, which is started at a terminal, and is shown here until it ends or waits for somebody; Ctrl-Z leaves ' +
+  'it to itself. Without a daemon, as in a pipe, it goes on in this process.'
 
 export const START_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   input: {
@@ -22,9 +24,8 @@ export const START_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     help: 'a parameter, JSON if it parses, else text; repeatable',
   },
   budget: BUDGET,
-  detach: { type: 'boolean', help: 'run in a background process; prints the run and returns at once' },
+  detach: { type: 'boolean', help: 'leave it to the daemon: prints the run and returns at once' },
   yes: { type: 'boolean', help: 'answer questions that have choices with the first one' },
-  owned: { type: 'boolean', help: 'this is the background process of --detach', hidden: true },
 }
 
 export const RUN: CommandSpec = {

@@ -42,7 +42,7 @@ export async function readFileOrStdin(file: string): Promise<string> {
   }
 }
 
-export async function readAll(stream: AsyncIterable<Buffer | string>): Promise<string> {
+async function readAll(stream: AsyncIterable<Buffer | string>): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks).toString('utf8')

@@ -15,11 +15,18 @@ export interface View {
   close(): void
 }
 
-export async function createView(out: Output, progress: Progress, onInterrupt: () => void): Promise<View> {
+/** What keys at a terminal do while it is shown. */
+export interface ViewKeys {
+  readonly interrupt: () => void
+  /** Ctrl-Z, where the run goes on without whoever watches it. */
+  readonly leave?: () => void
+}
+
+export async function createView(out: Output, progress: Progress, keys: ViewKeys): Promise<View> {
   if (out.json) return jsonView(out)
   if (!out.live) return plainView(out, progress)
   const { LiveView } = await import('./live-view.ts')
-  return new LiveView(out, progress, onInterrupt)
+  return new LiveView(out, progress, keys)
 }
 
 function jsonView(out: Output): View {

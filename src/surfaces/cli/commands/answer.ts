@@ -1,9 +1,10 @@
 /** `nerve answer` and `nerve signal`. */
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
-import type { Host, InboxRow } from '../../../host/api.ts'
+import type { InboxRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { driveRecorded } from '../drive-command.ts'
 import { forDriving, me, withRun, withRuns } from '../project.ts'
+import type { RunHost } from '../run-host.ts'
 import { answerValues, parseValue } from '../values.ts'
 
 export function run(invocation: Invocation): Promise<number> {
@@ -32,7 +33,7 @@ async function answer({ args, out, dir }: Invocation): Promise<number> {
   )
 }
 
-async function give(host: Host, question: InboxRow, text: string): Promise<undefined> {
+async function give(host: RunHost, question: InboxRow, text: string): Promise<undefined> {
   const values = answerValues(question, text)
   for (const [index, value] of values.entries()) {
     try {
@@ -45,7 +46,7 @@ async function give(host: Host, question: InboxRow, text: string): Promise<undef
 }
 
 /** An id, the beginning of one, or `last` for the question that was asked last. */
-async function findQuestion(host: Host, wanted: string): Promise<InboxRow | undefined> {
+async function findQuestion(host: RunHost, wanted: string): Promise<InboxRow | undefined> {
   const open = await host.inbox()
   const exact = open.find((question) => question.id === wanted)
   if (exact !== undefined) return exact

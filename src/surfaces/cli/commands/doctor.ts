@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { databaseHealth, type DatabaseHealth } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
+import { daemonTrace } from '../project.ts'
 
 interface Check {
   readonly name: string
@@ -15,7 +16,11 @@ interface Check {
 const LEAST_FREE_MB = 200
 
 export async function run({ out, dir }: Invocation): Promise<number> {
-  const checks = [nodeCheck(), await sqliteCheck(), folderCheck(dir), diskCheck(dir), ...(await databaseChecks(dir))]
+  const checks = [
+    ...[nodeCheck(), await sqliteCheck(), folderCheck(dir), diskCheck(dir)],
+    ...(await databaseChecks(dir)),
+    ...(await daemonChecks(dir)),
+  ]
   const ok = checks.every((check) => check.ok)
   const agents = await foundAgents()
   out.data({ ok, dir, checks, agents })
@@ -114,4 +119,20 @@ function checksOf(health: DatabaseHealth): Check[] {
       detail: dead.length === 0 ? 'no dead processes' : `${dead.length} dead processes, cleared by the next recovery`,
     },
   ]
+}
+
+/** Nothing where there is no trace of one: a project needs none. */
+async function daemonChecks(dir: string): Promise<Check[]> {
+  if (!existsSync(daemonTrace(dir))) return []
+  const { findDaemon } = await import('../../daemon/find-daemon.ts')
+  try {
+    const found = await findDaemon(dir)
+    await found?.client.close()
+    const died = { name: 'daemon', ok: false, detail: 'has died', advice: 'Start it again: nerve server start' }
+    if (found === undefined) return [died]
+    const { pid, version } = found.record
+    return [{ name: 'daemon', ok: true, detail: `${version}, process ${pid}` }]
+  } catch (error) {
+    return [{ name: 'daemon', ok: false, detail: (error as Error).message }]
+  }
 }

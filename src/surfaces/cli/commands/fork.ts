@@ -2,7 +2,7 @@
 import type { Invocation } from '../dispatch.ts'
 import { driveRecorded } from '../drive-command.ts'
 import { UsageError } from '../exit-code.ts'
-import { forDriving, withRun } from '../project.ts'
+import { forDriving, me, withRun } from '../project.ts'
 import { parsePairs } from '../values.ts'
 
 export function run({ args, out, dir }: Invocation): Promise<number> {
@@ -16,7 +16,9 @@ export function run({ args, out, dir }: Invocation): Promise<number> {
     args.words[0] ?? '',
     (host, row) =>
       driveRecorded(host, out, row, async () => {
-        const forked = await (await host.handle(row.run)).fork({ ...place, ...(args.flag('set') ? { set } : {}) })
+        const forked = await (
+          await host.handle(row.run)
+        ).fork({ ...place, ...(args.flag('set') ? { set } : {}), ...me() })
         return forked.id
       }),
     forDriving(out),

@@ -1,13 +1,14 @@
 /** `nerve inbox`. */
 import { existsSync } from 'node:fs'
 import { showDuration } from '../../../base/duration.ts'
-import { databaseFile, type Host, type InboxRow } from '../../../host/api.ts'
+import { databaseFile, type InboxRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { questionText } from '../outcome.ts'
 import type { Output } from '../output.ts'
 import { brief } from '../printable.ts'
 import { withRuns } from '../project.ts'
+import type { RunHost } from '../run-host.ts'
 import { pause, untilSignal } from '../until-signal.ts'
 
 /** How often the journals are looked at: another process asks, and does not say so here. */
@@ -51,7 +52,7 @@ async function watch(out: Output, dir: string): Promise<number> {
   }
 }
 
-async function follow(host: Host, out: Output, signal: AbortSignal): Promise<void> {
+async function follow(host: RunHost, out: Output, signal: AbortSignal): Promise<void> {
   const open = new Map<string, InboxRow>()
   while (!signal.aborted) {
     const rows = await host.inbox()

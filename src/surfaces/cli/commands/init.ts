@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { NerveError } from '../../../base/nerve-error.ts'
+import { makeOwnFolder } from '../../../base/own-folder.ts'
 import { configFile } from '../../../host/api.ts'
 import {
   AGENT,
@@ -46,13 +47,15 @@ async function make(dir: string): Promise<Made> {
   const ours = given === undefined || readFileSync(given, 'utf8') === config.text
   const wanted = [...(ending === undefined ? [PACKAGE] : []), ...(given === undefined ? [config] : [])]
   const files = [...wanted, hello, ...(ours ? [SPEC] : []), AGENT, HINTS]
+  // Only what is written here may run from now on without being named.
+  const alone = given === undefined && !existsSync(join(dir, dirname(hello.path))) && !existsSync(join(dir, '.nerve'))
   const created = files.filter((file) => write(dir, file)).map(({ path }) => path)
   const kept = files.map(({ path }) => path).filter((path) => !created.includes(path))
-  write(dir, { path: '.nerve/.gitignore', text: '*\n' })
+  makeOwnFolder(join(dir, '.nerve'))
   for (const file of schemaFiles()) write(dir, file, 'w')
-  if (created.includes(config.path)) {
-    const { trustFile } = await import('../../../host/node-api.ts')
-    trustFile(join(dir, config.path))
+  if (alone) {
+    const { trustFolder } = await import('../../../host/node-api.ts')
+    trustFolder(dir)
   }
   return {
     dir,

@@ -1,36 +1,33 @@
 /** `nerve node list`, `show`, `history` and `forks`. They open no session, and start nothing. */
 import { milliseconds } from '../../../base/duration.ts'
-import {
-  forkTrees,
-  nodeHistory,
-  type CatalogEntry,
-  type ForkTree,
-  type HistoryEntry,
-  type HistoryOperation,
-} from '../../../host/node-api.ts'
+import type { CatalogEntry, ForkTree, HistoryEntry, HistoryOperation } from '../../../host/node-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import type { Output } from '../output.ts'
 import { brief, clean, oneLine, toJson } from '../printable.ts'
-import { findNode, readCatalog } from '../project-nodes.ts'
+import { findNode, lookAtNodes, type Looked } from '../project-nodes.ts'
 import { wholeNumber } from '../values.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const catalog = await readCatalog(invocation)
+  await lookAtNodes(invocation, (looked) => look(invocation, looked))
+  return EXIT.done
+}
+
+async function look(invocation: Invocation, looked: Looked): Promise<void> {
+  const { catalog } = looked
   switch (invocation.command) {
     case 'node show':
       show(invocation.out, findNode(catalog, invocation))
       break
     case 'node history':
-      await history(invocation, findNode(catalog, invocation))
+      await history(invocation, looked, findNode(catalog, invocation))
       break
     case 'node forks':
-      forks(invocation, catalog)
+      await forks(invocation, catalog)
       break
     default:
       list(invocation, catalog)
   }
-  return EXIT.done
 }
 
 function list({ out, dir }: Invocation, catalog: readonly CatalogEntry[]): void {
@@ -84,23 +81,20 @@ function show(out: Output, entry: CatalogEntry): void {
   for (const [label, text] of rows) if (text !== '') out.line(`  ${oneLine(label).padEnd(12)}${clean(text)}`)
 }
 
-async function history({ args, out, dir }: Invocation, { session, name }: CatalogEntry): Promise<void> {
+async function history({ args, out }: Invocation, looked: Looked, entry: CatalogEntry): Promise<void> {
   const last = args.text('last')
   const since = args.text('since')
-  const { entries, unreadable } = await nodeHistory(
-    { dir, session, node: name },
-    {
-      ...(last === undefined ? {} : { last: wholeNumber(last, '--last') }),
-      ...(since === undefined ? {} : { since: timeOf(since) }),
-      ...(args.flag('operation') ? { operation: args.texts('operation') as readonly HistoryOperation[] } : {}),
-      ...(args.flag('inputs') ? { inputsOnly: true } : {}),
-    },
-  )
-  for (const entry of entries) {
-    out.data(entry)
-    out.line(historyLine(out, entry))
+  const { entries, unreadable } = await looked.history(entry, {
+    ...(last === undefined ? {} : { last: wholeNumber(last, '--last') }),
+    ...(since === undefined ? {} : { since: timeOf(since) }),
+    ...(args.flag('operation') ? { operation: args.texts('operation') as readonly HistoryOperation[] } : {}),
+    ...(args.flag('inputs') ? { inputsOnly: true } : {}),
+  })
+  for (const one of entries) {
+    out.data(one)
+    out.line(historyLine(out, one))
   }
-  if (entries.length === 0) out.line(`'${name}' has no history here.`)
+  if (entries.length === 0) out.line(`'${entry.name}' has no history here.`)
   if (unreadable > 0) out.line(out.tone(`${unreadable} lines could not be read: a crash left them unfinished.`, 'warn'))
 }
 
@@ -121,7 +115,8 @@ function historyLine(out: Output, entry: HistoryEntry): string {
   return `${String(seq).padStart(5)}  ${new Date(time).toISOString()}  ${operation.padEnd(9)}  ${mark} ${what}${took}`
 }
 
-function forks({ args, out }: Invocation, catalog: readonly CatalogEntry[]): void {
+async function forks({ args, out }: Invocation, catalog: readonly CatalogEntry[]): Promise<void> {
+  const { forkTrees } = await import('../../../host/node-api.ts')
   const [wanted] = args.words
   const all = Map.groupBy(catalog, ({ session }) => session)
   const trees = [...all].flatMap(([session, members]) => forkTrees(members).map((tree) => ({ session, ...tree })))

@@ -1,14 +1,14 @@
 /** `nerve node run`, `write`, `read`, `interrupt`, `reset` and `stop`. */
-import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
-import type { Host } from '../../../host/api.ts'
-import { nodeByItself, sendingName, type CatalogEntry, type ManagedNode } from '../../../host/node-api.ts'
+import { NerveError } from '../../../base/nerve-error.ts'
+import type { CatalogEntry } from '../../../host/node-api.ts'
+import type { Client } from '../../client/client.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { keyNamed } from '../keys.ts'
 import type { Output } from '../output.ts'
 import { clean } from '../printable.ts'
-import { me } from '../project.ts'
-import { findNode, withNodes, type ProjectNodes } from '../project-nodes.ts'
+import { findNode, placeOf, withNodes, type ProjectNodes } from '../project-nodes.ts'
+import { untilSignal } from '../until-signal.ts'
 import { readText, wholeNumber } from '../values.ts'
 
 export function run(invocation: Invocation): Promise<number> {
@@ -33,7 +33,8 @@ type Way = (invocation: Invocation, nodes: ProjectNodes, entry: CatalogEntry) =>
 const WAYS = {
   async run({ args }, nodes, entry) {
     const line = await readText(args.words[1] ?? '')
-    await (await attached(nodes, entry)).use('run', line)
+    await started(nodes, entry)
+    await nodes.client.call('nodes.run', { ...placeOf(entry), line })
     return { said: `typed into ${entry.name}` }
   },
   async write({ args }, nodes, entry) {
@@ -41,7 +42,8 @@ const WAYS = {
     const keys = args.texts('key').map(keyNamed).join('')
     if (text === undefined && keys === '') throw new UsageError('nerve node write: what? Give TEXT or --key KEY.')
     const whole = `${text === undefined ? '' : await readText(text)}${keys}`
-    await (await attached(nodes, entry)).use('write', whole)
+    await started(nodes, entry)
+    await nodes.client.call('nodes.write', { ...placeOf(entry), text: whole })
     return { said: `typed into ${entry.name}` }
   },
   async read({ args, out }, nodes, entry) {
@@ -49,114 +51,96 @@ const WAYS = {
     const ways = ['tail', 'screen', 'follow'].filter((way) => args.flag(way))
     if (ways.length > 1)
       throw new UsageError(`nerve node read: give one of ${ways.map((way) => `--${way}`).join(' and ')}.`)
+    const lines = tail === undefined ? {} : { tail: wholeNumber(tail, '--tail') }
+    await started(nodes, entry)
     if (args.flag('follow')) return follow(out, nodes, entry)
-    const lines = tail === undefined ? undefined : wholeNumber(tail, '--tail')
-    const node = await attached(nodes, entry)
-    if (args.flag('screen')) return screenOf(node)
-    const text = String(lines === undefined ? await node.use('read') : terminalOf(node).readTail(lines))
+    if (args.flag('screen')) {
+      const { text, screen } = await nodes.client.call('nodes.read', { ...placeOf(entry), screen: true })
+      return { screen, said: clean(text).trimEnd() }
+    }
+    const { text } = await nodes.client.call('nodes.read', { ...placeOf(entry), ...lines })
     return { text, said: clean(text).replace(/\n$/, '') }
   },
-  async interrupt(_invocation, nodes, entry) {
-    const runs = await interruptRuns(nodes.host, entry)
+  async interrupt(_invocation, { client }, entry) {
+    const runs = await interruptRuns(client, entry)
     if (runs.length > 0) return { runs, said: `${entry.name} was interrupted in run ${runs.join(', ')}` }
-    if (entry.pane === undefined) return { runs, said: `Nothing runs in ${entry.name}.` }
-    const node = await attached(nodes, entry)
-    await node.interrupt()
+    if (entry.pane === undefined && !(await isAtWork(client, entry)))
+      return { runs, said: `Nothing runs in ${entry.name}.` }
+    await client.call('nodes.interrupt', placeOf(entry))
     return { runs, said: `${entry.name} was interrupted` }
   },
   async reset(_invocation, nodes, entry) {
-    const node = await heldIn(nodes, entry)
-    await node.reset()
+    await checkLives(nodes, entry)
+    await nodes.client.call('nodes.reset', placeOf(entry))
     return { said: `${entry.name} has started again` }
   },
   async stop(_invocation, nodes, entry) {
-    // By itself: it need not be taken hold of to be ended.
-    const { node } = await heldIn(nodes, entry)
-    await node.stop?.()
+    await checkLives(nodes, entry)
+    await nodes.client.call('nodes.stop', placeOf(entry))
     return { said: `${entry.name} has stopped` }
   },
 } satisfies Readonly<Record<string, Way>>
 
-/** The terminal, taken hold of where it lives. While another process has its session open, it is used without the session. */
-async function attached(nodes: ProjectNodes, entry: CatalogEntry): Promise<ManagedNode> {
-  let node: ManagedNode
-  try {
-    node = await heldIn(nodes, entry)
-  } catch (error) {
-    if (!isNerveError(error, 'owned-elsewhere')) throw error
-    node = await withoutSession(nodes, entry)
-  }
-  await node.start()
-  return node
-}
-
-async function withoutSession(nodes: ProjectNodes, entry: CatalogEntry): Promise<ManagedNode> {
-  const node = await nodeByItself(entry, nodes.config?.sessions ?? [])
-  nodes.beforeEnd(() => node.detach())
-  return node
+/** Sees to it that a terminal can be used. In the daemon that may mean to start one that was stopped; in a pane its use does. */
+async function started(nodes: ProjectNodes, entry: CatalogEntry): Promise<void> {
+  await checkLives(nodes, entry)
+  if (nodes.daemon !== undefined) await nodes.client.call('nodes.start', placeOf(entry))
 }
 
 /** Prints what the terminal prints, until somebody has seen enough or its program ends. Others may use it meanwhile. */
-async function follow(out: Output, nodes: ProjectNodes, entry: CatalogEntry): Promise<Done> {
-  checkPane(entry)
-  const node = await withoutSession(nodes, entry)
-  await node.start()
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve).once('SIGTERM', resolve)
-    terminalOf(node).watch(({ type, text, state }) => {
-      if (type === 'state' && state === 'stopped') resolve()
-      if (type !== 'output' || text === undefined) return
-      if (out.json) out.data({ type, text })
-      else out.write(clean(text))
-    })
-  })
+async function follow(out: Output, { client }: ProjectNodes, { name, session }: CatalogEntry): Promise<Done> {
+  const { signal, release } = untilSignal()
+  try {
+    for await (const { type, data } of client.node(name, { session }).watch({ signal }) as AsyncIterable<Watched>) {
+      if (type !== 'output' || typeof data !== 'string') continue
+      if (out.json) out.data({ type, text: data })
+      else out.write(clean(data))
+    }
+  } finally {
+    release()
+  }
   return { said: '' }
 }
 
-/** The terminal in its session. */
-async function heldIn({ open }: ProjectNodes, entry: CatalogEntry): Promise<ManagedNode> {
-  checkPane(entry)
-  return (await open(entry.session)).node(entry.name)
+interface Watched {
+  readonly type: string
+  readonly data?: unknown
 }
 
-function checkPane({ name, kind, pane }: CatalogEntry): void {
-  if (pane === undefined)
-    throw new NerveError(
-      'bad-option',
-      kind === 'terminal'
-        ? `Terminal '${name}' lives only in the process that started it (nerve node execute starts it, and ends it again). ` +
-            `One that lives on: nerve node create ${name}-2 --kind terminal --in tmux`
-        : `'${name}' is a ${kind}, not a terminal in a pane: nothing of it lives on between two commands.`,
-      { data: { node: name } },
-    )
+/** Only what lives on between two commands can be used by several: in a pane, or in the daemon. */
+async function checkLives({ client, daemon }: ProjectNodes, entry: CatalogEntry): Promise<void> {
+  const { name, kind, pane } = entry
+  if (pane !== undefined) return
+  if (daemon !== undefined) {
+    const { info } = await client.call('nodes.get', placeOf(entry))
+    if (info?.persistent !== false) return
+  }
+  throw new NerveError(
+    'bad-option',
+    kind === 'terminal'
+      ? `Terminal '${name}' lives only in the process that started it (nerve node execute starts it, and ends it again). ` +
+          `One that lives on: nerve server start, or nerve node create ${name}-2 --kind terminal --in tmux`
+      : `'${name}' is a ${kind}, not a terminal in a pane: nothing of it lives on between two commands.`,
+    { data: { node: name } },
+  )
 }
 
-interface Terminal {
-  readTail(lines: number): string
-  screen(): Promise<{ readonly rows: readonly string[] }>
-  watch(
-    listener: (part: { readonly type: string; readonly text?: string; readonly state?: string }) => void,
-  ): () => void
+/** Whether there is something to interrupt: in a terminal something may run that nobody waits for. */
+async function isAtWork(client: Client, entry: CatalogEntry): Promise<boolean> {
+  const { info } = await client.call('nodes.get', placeOf(entry))
+  return info?.state === 'busy' || (info?.state === 'ready' && info.abilities.includes('write'))
 }
 
-function terminalOf(node: ManagedNode): Terminal {
-  return node.node as unknown as Terminal
-}
-
-async function screenOf(node: ManagedNode): Promise<Done> {
-  const screen = await terminalOf(node).screen()
-  return { screen, said: clean(screen.rows.join('\n')).trimEnd() }
-}
-
-/** Other processes that execute it now are told to stop; gives their runs. */
-async function interruptRuns(host: Host, { session, name }: CatalogEntry): Promise<readonly string[]> {
+/** Runs that execute it now, in whatever process, are told to stop; gives them. */
+async function interruptRuns(client: Client, { session, name }: CatalogEntry): Promise<readonly string[]> {
+  const { sendingName } = await import('../../../host/node-api.ts')
   const found: string[] = []
-  for (const row of await host.runs({ definition: sendingName(session), status: ['running'] })) {
+  for (const row of await client.runs.list({ definition: sendingName(session), status: ['running'] })) {
     if (row.owner === undefined) continue
-    const [first] = await host.journal(row.run)
-    const { input } = (first?.event ?? {}) as { input?: { node?: unknown } }
+    const [first] = await client.call('runs.journal', { run: row.run, limit: 1 })
+    const { input } = (first ?? {}) as { input?: { node?: unknown } }
     if (input?.node !== name) continue
-    await (await host.handle(row.run)).interrupt(me())
+    await client.run(row.run).interrupt()
     found.push(row.run)
   }
   return found

@@ -10,35 +10,80 @@ import {
   type RalphCommandInput,
   type RalphResult,
 } from '../../../host/library-api.ts'
+import type { Budget } from '../../../journal/events.ts'
 import type { Invocation } from '../dispatch.ts'
+import { watchOwn } from '../drive-command.ts'
 import { Driver } from '../driver.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
-import { report } from '../outcome.ts'
-import { openProject } from '../project.ts'
+import { codeOf, report, type Outcome } from '../outcome.ts'
+import { me, openProject } from '../project.ts'
+import { isLocal, tellOfDifferences } from '../project-daemon.ts'
+import type { DaemonHost } from '../run-host.ts'
 import { parseBudget } from '../values.ts'
+import { daemonFor, leave } from './run.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { args, out, dir } = invocation
   const input = readCall(invocation)
   const given = args.text('budget')
   const wanted = given === undefined ? {} : parseBudget(given)
+  if (args.flag('detach') && isLocal())
+    throw new UsageError('--detach: a run in the background is in the daemon, not --local.')
+  const source = builtInSource(ralphCommand.name)
+  const target = { file: source, load: () => Promise.resolve(ralphCommand) }
+  const daemon = await daemonFor(invocation, target)
+  if (daemon !== undefined) {
+    try {
+      return await inDaemon(invocation, daemon, { source, input, budget: wanted })
+    } finally {
+      await daemon.close()
+    }
+  }
   const { host, config } = await openProject(dir, out)
   const driver = await Driver.open(host, out, { yes: args.flag('yes') })
-  let outcome
+  let outcome: Outcome
   try {
     const budget = { ...config?.budget, ...wanted }
-    const source = builtInSource(ralphCommand.name)
-    const handle = await host.start(
-      ralphCommand,
-      input,
-      Object.keys(budget).length === 0 ? { source } : { source, budget },
-    )
+    const handle = await host.start(ralphCommand, input, {
+      ...me(),
+      source,
+      ...(Object.keys(budget).length === 0 ? {} : { budget }),
+    })
     outcome = await driver.until(handle)
   } finally {
     driver.close()
     await host.close()
   }
-  const code = report(out, outcome)
+  report(out, outcome)
+  return ending(invocation, outcome)
+}
+
+async function inDaemon(
+  invocation: Invocation,
+  host: DaemonHost,
+  { source, input, budget }: { readonly source: string; readonly input: RalphCommandInput; readonly budget: Budget },
+): Promise<number> {
+  const { args, out } = invocation
+  tellOfDifferences(host, invocation.dir)
+  const { run: id } = await host.daemon.client.call('runs.start', {
+    file: source,
+    input,
+    ...(Object.keys(budget).length === 0 ? {} : { budget }),
+  })
+  if (args.flag('detach')) return leave(invocation, host, id)
+  let last: Outcome | undefined
+  const code = await watchOwn(host, out, await host.run(id), {
+    yes: args.flag('yes'),
+    onOutcome: (outcome) => {
+      last = outcome
+    },
+  })
+  return last === undefined ? code : ending(invocation, last)
+}
+
+/** Says by what Ralph has stopped: only tests that pass are a success. */
+function ending({ out }: Invocation, outcome: Outcome): number {
+  const code = codeOf(outcome)
   if (outcome.row.status === 'exhausted') out.line('Ralph stopped (budget): what it may spend is spent.')
   if (outcome.end?.type !== 'run-completed') return code
   const { stopped, why } = outcome.end.output as RalphResult

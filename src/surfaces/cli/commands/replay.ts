@@ -4,7 +4,7 @@ import { loadDefinitions, type AnyDefinition, type Host, type RunRow } from '../
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { oneLine } from '../printable.ts'
-import { forDriving, withRun } from '../project.ts'
+import { inThisProcess, withRun } from '../project.ts'
 
 export function run({ args, out, dir, cwd: _cwd }: Invocation): Promise<number> {
   const [wanted = '', file] = args.words
@@ -20,7 +20,7 @@ export function run({ args, out, dir, cwd: _cwd }: Invocation): Promise<number> 
     for (const problem of replayed.problems) out.line(`  ${oneLine(problem)}`)
     return replayed.same ? EXIT.done : EXIT.failed
   }
-  return withRun(dir, wanted, replay, forDriving(out))
+  return withRun(dir, wanted, replay, inThisProcess(out))
 }
 
 async function definitionIn(file: string, name: string): Promise<AnyDefinition> {

@@ -6,8 +6,10 @@ import type { Invocation } from '../dispatch.ts'
 import { driveRecorded } from '../drive-command.ts'
 import { Driver } from '../driver.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
+import type { Output } from '../output.ts'
 import { codeOf, planLines, report, resultData, resultLines, type Outcome } from '../outcome.ts'
 import { forDriving, me, withRun, withRuns } from '../project.ts'
+import { isDaemon, type RunHost } from '../run-host.ts'
 import { parseBudget } from '../values.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -34,7 +36,7 @@ function checkOptions({ args }: Invocation): void {
     throw new UsageError(`nerve resume: give one of ${ways.map((name) => `--${name}`).join(' and ')}.`)
 }
 
-async function showPlan({ out }: Invocation, host: Host, row: RunRow): Promise<number> {
+async function showPlan({ out }: Invocation, host: RunHost, row: RunRow): Promise<number> {
   const plan = await host.plan(row.root)
   out.data({ run: row.root, ...plan })
   out.line(`${row.definition}  ${row.root}  ${row.status}`)
@@ -44,7 +46,7 @@ async function showPlan({ out }: Invocation, host: Host, row: RunRow): Promise<n
   return EXIT.done
 }
 
-async function resumeOne({ args, out }: Invocation, host: Host, row: RunRow): Promise<number> {
+async function resumeOne({ args, out }: Invocation, host: RunHost, row: RunRow): Promise<number> {
   const from = args.text('from')
   const budget = args.text('budget')
   const options: ResumeOptions = {
@@ -69,7 +71,9 @@ async function resumeOne({ args, out }: Invocation, host: Host, row: RunRow): Pr
 async function resumeAll({ out, dir }: Invocation): Promise<number> {
   return withRuns(
     dir,
-    async (host) => {
+    async (there) => {
+      if (isDaemon(there)) return takenUp(there, out)
+      const host = there as Host
       const driver = await Driver.open(host, out)
       const outcomes: Outcome[] = []
       let left: readonly { readonly run: string; readonly reason: string }[] = []
@@ -102,6 +106,17 @@ async function resumeAll({ out, dir }: Invocation): Promise<number> {
     out.line('Nothing was left behind.')
     return EXIT.done
   }
+}
+
+/** A daemon takes up everything by itself. */
+async function takenUp(host: RunHost, out: Output): Promise<number> {
+  const rows = await host.runs({ status: ['queued', 'running'] })
+  for (const { run: id, definition, status } of rows) {
+    out.data({ type: 'driven', run: id, definition, status })
+    out.line(`${definition}  ${id}  ${status}`)
+  }
+  out.line(rows.length === 0 ? 'Nothing was left behind.' : 'The daemon drives them: nerve attach RUN')
+  return EXIT.done
 }
 
 const GRAVITY: readonly number[] = [EXIT.failed, EXIT.exhausted, EXIT.waiting, EXIT.cancelled]

@@ -1,24 +1,33 @@
 /** `nerve session …`. */
 import { NerveError } from '../../../base/nerve-error.ts'
 import { nearest } from '../../../base/nearest.ts'
-import { sessionSummaries, type CatalogEntry, type SessionOverview } from '../../../host/node-api.ts'
+import type { CatalogEntry, SessionOverview } from '../../../host/node-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { oneLine } from '../printable.ts'
-import { projectConfig } from '../project.ts'
-import { readCatalog, withNodes, type ProjectNodes } from '../project-nodes.ts'
+import { lookAtNodes, withNodes, type Looked } from '../project-nodes.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const { args, out, dir } = invocation
-  const config = await projectConfig(dir, out)
-  const all = await sessionSummaries(dir, config?.sessions ?? [])
-  if (invocation.command === 'session list') list(invocation, all)
-  else {
-    const session = named(all, args.words[0] ?? '')
-    if (invocation.command === 'session show') await show(invocation, session)
-    else await withNodes(invocation, (nodes) => end(invocation, nodes, session))
-  }
+  const session = await lookAtNodes(invocation, (looked) => look(invocation, looked))
+  if (session !== undefined) await end(invocation, session)
   return EXIT.done
+}
+
+/** The session that is to be ended, where the command is one that ends it. */
+async function look(invocation: Invocation, { catalog, sessions }: Looked): Promise<SessionOverview | undefined> {
+  const all = await sessions()
+  if (invocation.command === 'session list') {
+    list(invocation, all)
+    return undefined
+  }
+  const session = named(all, invocation.args.words[0] ?? '')
+  if (invocation.command !== 'session show') return session
+  show(
+    invocation,
+    session,
+    catalog.filter((entry) => entry.session === session.name),
+  )
+  return undefined
 }
 
 function list({ out, dir }: Invocation, all: readonly SessionOverview[]): void {
@@ -33,9 +42,7 @@ function list({ out, dir }: Invocation, all: readonly SessionOverview[]): void {
   }
 }
 
-async function show(invocation: Invocation, session: SessionOverview): Promise<void> {
-  const { out } = invocation
-  const nodes = (await readCatalog(invocation)).filter((entry) => entry.session === session.name)
+function show({ out }: Invocation, session: SessionOverview, nodes: readonly CatalogEntry[]): void {
   out.data({ ...session, nodes })
   out.line(out.tone(session.name, 'bold'))
   for (const { name, kind, pane, lineage } of nodes) {
@@ -44,32 +51,16 @@ async function show(invocation: Invocation, session: SessionOverview): Promise<v
   }
 }
 
-/** What lives on without a process is taken hold of, and ended. */
-async function end(invocation: Invocation, nodes: ProjectNodes, session: SessionOverview): Promise<void> {
+async function end(invocation: Invocation, { name, planned }: SessionOverview): Promise<void> {
   const { command, out } = invocation
   const removes = command === 'session remove'
-  if (removes && session.planned)
-    throw new NerveError('bad-option', `'${session.name}' comes from nerve.config: take it out there.`)
-  const living = nodes.catalog.filter((entry) => entry.session === session.name && entry.pane !== undefined)
-  // One that cannot be opened any more can be removed all the same.
-  const ended = removes && living.length === 0 ? [] : await endPanes(nodes, session.name, living)
-  if (removes) await nodes.sessions.remove(session.name)
-  out.data({ session: session.name, ended })
+  if (removes && planned) throw new NerveError('bad-option', `'${name}' comes from nerve.config: take it out there.`)
+  const { ended } = await withNodes(invocation, ({ client }) =>
+    client.call(removes ? 'sessions.remove' : 'sessions.close', { session: name }),
+  )
+  out.data({ session: name, ended })
   const what = ended.length === 0 ? '' : `; ended: ${ended.join(', ')}`
-  out.line(`${session.name} ${removes ? 'was removed' : 'is closed'}${what}`)
-}
-
-async function endPanes(
-  { open }: ProjectNodes,
-  name: string,
-  living: readonly CatalogEntry[],
-): Promise<readonly string[]> {
-  const session = await open(name)
-  for (const entry of living) {
-    // By itself: it need not be taken hold of to be ended.
-    await session.node(entry.name).node.stop?.()
-  }
-  return living.map((entry) => entry.name)
+  out.line(`${name} ${removes ? 'was removed' : 'is closed'}${what}`)
 }
 
 function named(all: readonly SessionOverview[], name: string): SessionOverview {

@@ -1,6 +1,6 @@
 /** `nerve show`. */
 import { showDuration } from '../../../base/duration.ts'
-import type { Host, RunRow } from '../../../host/api.ts'
+import type { RunRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { budgetText, joined } from '../event-lines.ts'
 import { EXIT } from '../exit-code.ts'
@@ -9,6 +9,7 @@ import type { Output } from '../output.ts'
 import { brief, clean, readable, withoutStack } from '../printable.ts'
 import { Progress } from '../progress.ts'
 import { withRun } from '../project.ts'
+import type { RunHost } from '../run-host.ts'
 import { renderLine } from '../style.ts'
 import { treeLines } from '../tree-view.ts'
 import type { Entry, ResumePlan } from '../../../journal/events.ts'
@@ -30,7 +31,7 @@ export function run({ args, out, dir }: Invocation): Promise<number> {
   })
 }
 
-async function look(host: Host, row: RunRow): Promise<Shown> {
+async function look(host: RunHost, row: RunRow): Promise<Shown> {
   const tree = await host.runs({ root: row.root, children: true })
   const rows = below(tree.toReversed(), row.run)
   const progress = new Progress()

@@ -4,12 +4,14 @@ import { join, relative, resolve } from 'node:path'
 import { NerveError, errorData } from '../../../base/nerve-error.ts'
 import { nearest } from '../../../base/nearest.ts'
 import { loadDefinitions, type AnyDefinition, type RunRow } from '../../../host/api.ts'
+import { demandTrust } from '../../../host/config/trust.ts'
 import { definitionFiles, isDefinition } from '../../../host/file-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { brief, oneLine } from '../printable.ts'
 import { newestRuns, projectConfig, withRuns } from '../project.ts'
-import { firstIn, start, type Found } from './run.ts'
+import { trustQuestion } from '../trust-question.ts'
+import { firstIn, start, type Target } from './run.ts'
 
 const FOLDER = 'workflows'
 /** So far back runs are looked at for files that they came from. */
@@ -56,7 +58,9 @@ async function look({ out, dir }: Invocation): Promise<Sources> {
   const files: { source: string; definitions: readonly AnyDefinition[] }[] = []
   const problems: { source: string; message: string }[] = []
   const folder = join(dir, FOLDER)
-  for (const source of existsSync(folder) ? await definitionFiles(folder) : []) {
+  const sources = existsSync(folder) ? await definitionFiles(folder) : []
+  if (sources.length > 0) await demandTrust(dir, folder, { ask: trustQuestion(out) })
+  for (const source of sources) {
     try {
       files.push({ source, definitions: await loadDefinitions(source) })
     } catch (error) {
@@ -88,15 +92,15 @@ function known({ planned, files, runs }: Sources): readonly Known[] {
 }
 
 /** By name; else the file of that name. */
-async function found(invocation: Invocation): Promise<Found> {
+async function found(invocation: Invocation): Promise<Target> {
   const { args, cwd } = invocation
   const [wanted = ''] = args.words
   const sources = await look(invocation)
   const definition = sources.planned.find(({ name }) => name === wanted)
-  if (definition !== undefined) return { definition }
+  if (definition !== undefined) return { name: wanted, load: () => Promise.resolve(definition) }
   const all = known(sources)
   const { source } = all.find(({ name }) => name === wanted) ?? {}
-  if (source !== undefined) return inFile(source, wanted)
+  if (source !== undefined) return { name: wanted, file: source, load: () => inFile(source, wanted) }
   if (existsSync(resolve(cwd, wanted))) return firstIn(resolve(cwd, wanted))
   const near = nearest(
     wanted,
@@ -108,8 +112,8 @@ async function found(invocation: Invocation): Promise<Found> {
   })
 }
 
-async function inFile(source: string, wanted: string): Promise<Found> {
+async function inFile(source: string, wanted: string): Promise<AnyDefinition> {
   const definition = (await loadDefinitions(source)).find(({ name }) => name === wanted)
-  if (definition !== undefined) return { definition, source }
+  if (definition !== undefined) return definition
   throw new NerveError('not-found', `${source} no longer has '${wanted}'.`, { data: { definition: wanted } })
 }

@@ -1,0 +1,91 @@
+/** `nerve mcp`: the project as an MCP server. */
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { milliseconds } from '../../../base/duration.ts'
+import { createService } from '../../../host/contract/service.ts'
+import type { Scope } from '../../../host/contract/scopes.ts'
+import { createHost } from '../../../host/api.ts'
+import { createSessionManager, isTrusted } from '../../../host/node-api.ts'
+import { createClient, type Client } from '../../client/client.ts'
+import { serviceConnection } from '../../client/service-connection.ts'
+import { serveMcp } from '../../mcp/mcp-stdio.ts'
+import type { Invocation } from '../dispatch.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
+import { me, projectConfig } from '../project.ts'
+import { trustProject } from '../trust-project.ts'
+import { untilSignal } from '../until-signal.ts'
+import { version } from '../version.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, out } = invocation
+  const scope: Scope = args.flag('read-only') ? 'read' : 'control'
+  const workflows = exposed(args.texts('expose'))
+  const wait = args.text('wait')
+  const output = takeStdout()
+  const onProblem = (error: unknown): void => out.error(error)
+  const watching = untilSignal()
+  const client = await clientFor(invocation, scope)
+  try {
+    await serveMcp(client, {
+      scope,
+      workflows,
+      wait: wait === undefined ? undefined : milliseconds(wait, '--wait'),
+      input: process.stdin,
+      output,
+      signal: watching.signal,
+      onProblem,
+      version: version(),
+    })
+  } finally {
+    watching.release()
+    await client.close()
+  }
+  return EXIT.done
+}
+
+function exposed(given: readonly string[]): 'all' | readonly string[] {
+  const names = given.flatMap((text) => text.split(',')).map((name) => name.trim())
+  if (names.includes(''))
+    throw new UsageError('nerve mcp: --expose has an empty name: --expose all, or --expose publish,review')
+  return names.includes('all') ? 'all' : names
+}
+
+/** The protocol has stdout for itself: whatever else is printed in this process goes to stderr. */
+function takeStdout(): Writable {
+  const { stdout, stderr } = process
+  // With --json it was redirected already.
+  Reflect.deleteProperty(stdout, 'write')
+  const write = stdout.write.bind(stdout)
+  stdout.write = stderr.write.bind(stderr)
+  const output = new Writable({
+    decodeStrings: false,
+    write: (text: string, _encoding, done) => void write(text, done),
+  })
+  stdout.once('error', (error: Error) => output.destroy(error))
+  return output
+}
+
+/** A client of the daemon, which is started if none runs: runs that a model starts outlive its client. */
+async function clientFor(invocation: Invocation, scope: Scope): Promise<Client> {
+  const { out, dir } = invocation
+  const { isLocal, daemonClient } = await import('../project-daemon.ts')
+  return isLocal() ? hostHere(invocation, scope) : daemonClient(dir, out, 'mcp')
+}
+
+/** A client of a host in this process, with what the project file says. */
+async function hostHere({ out, dir }: Invocation, scope: Scope): Promise<Client> {
+  await trustProject(dir, out)
+  const { definitions = [], sessions: plans = [], fields = {}, budget = {} } = (await projectConfig(dir, out)) ?? {}
+  const onProblem = (error: unknown): void => out.error(error)
+  const host = await createHost({ dir, definitions, sessions: plans, onProblem })
+  const sessions = createSessionManager(host, { plans, lazy: true, onProblem })
+  const folder = join(dir, 'workflows')
+  const mayLoad = (): boolean => isTrusted(dir)
+  const service = createService(host, { sessions, plans, fields, folder, mayLoad, budget, onProblem })
+  const caller = { ...me(), via: 'mcp', scope, local: true }
+  const close = async (): Promise<void> => {
+    for (const { name } of await sessions.list()) await sessions.get(name)?.detach()
+    await host.close()
+  }
+  return createClient(serviceConnection(service, { caller, close }))
+}

@@ -1,0 +1,267 @@
+/** `nerve server …`. */
+import { closeSync, existsSync, openSync, readSync, statSync, watch } from 'node:fs'
+import { milliseconds, showDuration } from '../../../base/duration.ts'
+import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
+import { daemonFiles, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
+import { announce, fateOf, findDaemon, isAlive, launch } from '../../daemon/find-daemon.ts'
+import type { Invocation } from '../dispatch.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
+import { trustProject } from '../trust-project.ts'
+import { daemonCommand } from '../project-daemon.ts'
+import { pause, untilSignal } from '../until-signal.ts'
+import { wholeNumber } from '../values.ts'
+import { version } from '../version.ts'
+
+const LISTENING_OPTIONS: readonly string[] = ['http', 'host', 'beyond-loopback', 'name', 'origin', 'expose', 'idle']
+
+const VERBS: Readonly<Record<string, (invocation: Invocation) => Promise<number>>> = {
+  'server start': start,
+  'server stop': stop,
+  'server restart': restart,
+  'server status': status,
+  'server logs': logs,
+}
+
+export function run(invocation: Invocation): Promise<number> {
+  const verb = VERBS[invocation.command]
+  if (verb === undefined) throw new UsageError(`nerve server: there is no '${invocation.command}'.`)
+  return verb(invocation)
+}
+
+async function start(invocation: Invocation): Promise<number> {
+  const { args } = invocation
+  // What is wrong with the call is told before anything starts.
+  const listening = listeningOf(invocation)
+  if (args.flag('foreground')) return inForeground(invocation, listening)
+  return inBackground(invocation, passedOn(invocation))
+}
+
+async function inBackground(invocation: Invocation, options: readonly string[]): Promise<number> {
+  const { args, dir, out } = invocation
+  const found = await findDaemon(dir)
+  if (found !== undefined) {
+    await found.client.close()
+    if (args.flag('http') && found.record.url === undefined)
+      throw new NerveError(
+        'owned-elsewhere',
+        'The daemon runs already, without a port: nerve server restart --http PORT',
+      )
+    tell(invocation, found.record, 'runs already')
+    return EXIT.done
+  }
+  await trustProject(dir, out)
+  tell(invocation, await launch(dir, daemonCommand(dir, options)), 'started')
+  return EXIT.done
+}
+
+async function restart(invocation: Invocation): Promise<number> {
+  listeningOf(invocation)
+  const { args, dir } = invocation
+  const said = LISTENING_OPTIONS.some((name) => args.flag(name))
+  // Without a word about it, as it was before.
+  const before = said ? undefined : readRecord(daemonFiles(dir).record)?.options
+  await end(invocation)
+  return inBackground(invocation, before ?? passedOn(invocation))
+}
+
+/** The options for the process in the background, as they were given. */
+function passedOn({ args }: Invocation): string[] {
+  const texts = ['http', 'host', 'name', 'origin', 'expose'].flatMap((name) =>
+    args.texts(name).map((value) => `--${name}=${value}`),
+  )
+  const idle = args.text('idle') ?? 'never'
+  return [...texts, ...(args.flag('beyond-loopback') ? ['--beyond-loopback'] : []), `--idle=${idle}`]
+}
+
+interface Listening {
+  readonly http?: { readonly port: number; readonly host?: string; readonly beyondLoopback?: boolean }
+  readonly hosts: readonly string[]
+  readonly origins: readonly string[]
+  readonly expose: 'all' | readonly string[]
+  readonly idle: number | undefined
+}
+
+function listeningOf({ args }: Invocation): Listening {
+  const port = args.text('http')
+  const host = args.text('host')
+  const idle = args.text('idle') ?? 'never'
+  if (port === undefined && (host !== undefined || args.flag('beyond-loopback')))
+    throw new UsageError('nerve server: --host and --beyond-loopback are for --http PORT.')
+  const tcp = {
+    port: wholeNumber(port ?? '0', '--http'),
+    ...(host === undefined ? {} : { host }),
+    ...(args.flag('beyond-loopback') ? { beyondLoopback: true } : {}),
+  }
+  if (tcp.port > 65_535) throw new UsageError(`--http: ${tcp.port} is not a port.`)
+  return {
+    ...(port === undefined ? {} : { http: tcp }),
+    hosts: args.texts('name'),
+    origins: args.texts('origin'),
+    expose: args.texts('expose').includes('all') ? 'all' : args.texts('expose'),
+    idle: idle === 'never' ? undefined : milliseconds(idle, '--idle'),
+  }
+}
+
+async function inForeground(invocation: Invocation, listening: Listening): Promise<number> {
+  const { dir, out } = invocation
+  const options = passedOn(invocation)
+  const { quietly } = await import('../quiet-process.ts')
+  const say = (text: string): void => void process.stderr.write(`${new Date().toISOString()} ${text}\n`)
+  const onProblem = (error: unknown): void => say(`problem: ${describe(error)}`)
+  try {
+    const { startDaemon } = await import('../../daemon/daemon.ts')
+    const daemon = await startDaemon({ dir, version: version(), ...listening, options, say, onProblem })
+    const loud = quietly(onProblem)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => void daemon.stop(signal).catch(onProblem))
+    announce({ record: daemon.record })
+    out.data(shown(daemon.record))
+    await daemon.ended
+    loud()
+    return EXIT.done
+  } catch (error) {
+    announce({ error })
+    throw error
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+async function stop(invocation: Invocation): Promise<number> {
+  const ended = await end(invocation)
+  invocation.out.data({ stopped: ended })
+  invocation.out.line(ended ? 'The daemon has ended. Its runs wait for the next one.' : 'No daemon runs here.')
+  return EXIT.done
+}
+
+/** True when there was one. */
+async function end({ args, dir }: Invocation): Promise<boolean> {
+  const { record: file } = daemonFiles(dir)
+  const record = readRecord(file)
+  if (record === undefined) return false
+  if (args.flag('force')) {
+    const lived = isAlive(record.pid) && (await isDaemon(dir))
+    if (lived) process.kill(record.pid, 'SIGKILL')
+    await gone(record.pid)
+    removeRecord(file)
+    return lived
+  }
+  const found = await findDaemon(dir)
+  if (found === undefined) return false
+  await found.client.call('shutdown', {})
+  await found.client.close()
+  await gone(found.record.pid)
+  return true
+}
+
+/** One that does not answer is it all the same; a process that took over its number is not. */
+async function isDaemon(dir: string): Promise<boolean> {
+  try {
+    const found = await findDaemon(dir)
+    await found?.client.close()
+    return found !== undefined
+  } catch (error) {
+    if (isNerveError(error, 'timeout')) return true
+    throw error
+  }
+}
+
+const GONE_LOOK_MS = 50
+
+async function gone(pid: number): Promise<void> {
+  while (isAlive(pid)) await pause(GONE_LOOK_MS, new AbortController().signal)
+}
+
+async function status({ dir, out }: Invocation): Promise<number> {
+  const found = await findDaemon(dir)
+  if (found === undefined) {
+    const died = (await fateOf(dir, 0)) === 'died'
+    out.data({ running: false, ...(died ? { died: true } : {}) })
+    out.line(died ? 'The daemon has died. The next command that needs it starts it again.' : 'No daemon runs here.')
+    return EXIT.failed
+  }
+  const { client, record } = found
+  const { open, questions, host } = await client.health()
+  await client.close()
+  out.data({ running: true, ...shown(record), host, open, questions })
+  for (const line of described(record)) out.line(line)
+  out.line(
+    `  ${open} open ${open === 1 ? 'run' : 'runs'}, ${questions} open ${questions === 1 ? 'question' : 'questions'}`,
+  )
+  return EXIT.done
+}
+
+function tell({ out }: Invocation, record: DaemonRecord, what: string): void {
+  out.data({ ...shown(record), started: what === 'started' })
+  const [first = '', ...rest] = described(record)
+  out.line(`${first}: ${what}`)
+  for (const line of rest) out.line(line)
+}
+
+function described({ pid, version: of, socket, url, started }: DaemonRecord): string[] {
+  return [
+    `nerve ${of}, process ${pid}, for ${showDuration(Math.max(0, Date.now() - started))}`,
+    `  ${socket}`,
+    ...(url === undefined ? [] : [`  ${url}  (nerve token show default; MCP at ${url}/mcp)`]),
+  ]
+}
+
+function shown({
+  environment: _environment,
+  options: _options,
+  ...record
+}: DaemonRecord): Omit<DaemonRecord, 'environment' | 'options'> {
+  return record
+}
+
+async function logs({ args, dir, out }: Invocation): Promise<number> {
+  const { log } = daemonFiles(dir)
+  const lines = wholeNumber(args.text('lines') ?? '100', '--lines')
+  if (!existsSync(log)) throw new NerveError('not-found', `There is no log of a daemon in ${dir}.`)
+  const write = (text: string): void => {
+    if (out.json) for (const line of text.split('\n').filter((one) => one !== '')) out.data({ line })
+    else out.write(text)
+  }
+  const text = readFrom(log, 0)
+  write(
+    text
+      .split('\n')
+      .slice(-lines - 1)
+      .join('\n'),
+  )
+  if (args.flag('follow')) await follow(log, Buffer.byteLength(text), write)
+  return EXIT.done
+}
+
+async function follow(file: string, from: number, write: (text: string) => void): Promise<void> {
+  const { signal, release } = untilSignal()
+  let at = from
+  const look = (): void => {
+    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    if (size < at) at = 0
+    const more = readFrom(file, at)
+    at += Buffer.byteLength(more)
+    if (more !== '') write(more)
+  }
+  const watcher = watch(file, look)
+  try {
+    look()
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  } finally {
+    watcher.close()
+    release()
+  }
+}
+
+function readFrom(file: string, from: number): string {
+  const opened = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(Math.max(0, statSync(file).size - from))
+    const read = readSync(opened, bytes, 0, bytes.length, from)
+    return bytes.subarray(0, read).toString('utf8')
+  } finally {
+    closeSync(opened)
+  }
+}

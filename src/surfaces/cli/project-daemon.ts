@@ -1,0 +1,136 @@
+/** The daemon of the project, for commands: when they use it, when they start it, and when they put a newer one in its place. */
+import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isNerveError } from '../../base/nerve-error.ts'
+import { createClient, type Client } from '../client/client.ts'
+import { socketConnection } from '../client/socket-connection.ts'
+import { daemonFiles, readRecord } from '../daemon/daemon-files.ts'
+import { ensureDaemon, fateOf, findDaemon, type DaemonCommand, type FoundDaemon } from '../daemon/find-daemon.ts'
+import { configMark, differing } from '../daemon/environment.ts'
+import type { Output } from './output.ts'
+import { trustProject } from './trust-project.ts'
+import { daemonHost, revived, type DaemonHost } from './run-host.ts'
+import { isOlder, version } from './version.ts'
+
+/** One that a command started ends after this time in which nobody needed it. */
+const IDLE = '10m'
+const STOP_LOOK_MS = 50
+
+/** `--local`, or the variable: everything happens in this process, and a daemon that runs is left alone. */
+export function isLocal(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env['NERVE_LOCAL'] === '1'
+}
+
+/** How a daemon is started in the background: as it is said, as the one whose record is there was, or as commands do. */
+export function daemonCommand(dir: string, said?: readonly string[]): DaemonCommand {
+  const main = process.argv[1] ?? ''
+  const options = said ?? readRecord(daemonFiles(dir).record)?.options ?? [`--idle=${IDLE}`]
+  return [process.execPath, ...process.execArgv, main, 'server', 'start', '--foreground', '--dir', dir, ...options]
+}
+
+/** One that nobody stopped is missed: its record is still there. To be asked when none runs. */
+export function hasDied(dir: string): boolean {
+  return existsSync(daemonFiles(dir).record)
+}
+
+/** The daemon, if one runs and is to be used. */
+export async function runningDaemon(dir: string): Promise<DaemonHost | undefined> {
+  if (isLocal()) return undefined
+  const found = await findDaemon(dir)
+  return found === undefined ? undefined : asHost(await renewed(found, dir), dir)
+}
+
+/** For what lives in the daemon: one that has died is started again. */
+export async function lastingDaemon(dir: string, out: Output): Promise<DaemonHost | undefined> {
+  const running = await runningDaemon(dir)
+  if (running !== undefined || isLocal() || (await fateOf(dir, 0)) !== 'died') return running
+  await trustProject(dir, out)
+  const found = await ensureDaemon(dir, daemonCommand(dir))
+  tell(`The daemon had died, and what lived in it is gone. Another one runs now, process ${found.record.pid}.`)
+  return asHost(found, dir)
+}
+
+/** The daemon, started if none runs. The project file may need to be trusted first: a daemon has nobody to ask. */
+export async function startedDaemon(dir: string, out: Output): Promise<DaemonHost> {
+  const found = await findDaemon(dir)
+  if (found !== undefined) return asHost(await renewed(found, dir), dir)
+  await trustProject(dir, out)
+  return asHost(await ensureDaemon(dir, daemonCommand(dir)), dir)
+}
+
+/** A client that lives long: when the daemon has died, it is started again by what is asked next. */
+export async function daemonClient(dir: string, out: Output, via: string): Promise<Client> {
+  const first = await startedDaemon(dir, out)
+  const { socket } = first.daemon.record
+  await first.close()
+  const connection = socketConnection({ to: { path: socket }, via })
+  return createClient({
+    ...connection,
+    call: async (name, input, signal) => {
+      try {
+        return await connection.call(name, input, signal)
+      } catch (error) {
+        if (!isNerveError(error, 'connection-lost')) throw error
+        await revived(dir, daemonCommand(dir))
+        // What was never sent can be sent now. What was may have been done.
+        if (error.data['reached'] === false) return connection.call(name, input, signal)
+        throw error
+      }
+    },
+  })
+}
+
+/** Says what the daemon has from its start that is different here and now: runs have what it has. */
+export function tellOfDifferences(host: DaemonHost, dir: string): void {
+  tellOfConfig(host, dir)
+  tellOfEnvironment(host)
+}
+
+export function tellOfConfig({ daemon: { record } }: DaemonHost, dir: string): void {
+  if (configMark(dir) === record.config) return
+  tell(
+    'nerve.config has changed since the daemon was started, and runs have the old one. With this: nerve server restart',
+  )
+}
+
+export function tellOfEnvironment({ daemon: { record } }: DaemonHost): void {
+  const names = differing(record.environment, process.env)
+  if (names.length === 0) return
+  tell(
+    `The daemon was started with other values of ${names.join(', ')}, and runs have those. ` +
+      'With these: nerve server restart, or --local.',
+  )
+}
+
+function asHost(found: FoundDaemon, dir: string): DaemonHost {
+  return daemonHost(found, dir, daemonCommand(dir))
+}
+
+/** A daemon of an older version that does nothing is put out of the way by a newer command; one that works is left to it. */
+async function renewed(found: FoundDaemon, dir: string): Promise<FoundDaemon> {
+  const { client, record } = found
+  const own = version()
+  if (!isOlder(record.version, own)) return found
+  const busy = await client.call('runs.list', { status: ['queued', 'running'], limit: 1 })
+  if (busy.length > 0) {
+    tell(
+      `The daemon is of version ${record.version}, this is ${own}. Runs are at work in it: nerve server restart, later.`,
+    )
+    return found
+  }
+  await client.call('shutdown', {})
+  await client.close()
+  while ((await fateOf(dir, 0)) === 'lives') await delay(STOP_LOOK_MS)
+  const fresh = await ensureDaemon(dir, daemonCommand(dir, record.options))
+  tell(`The daemon was of version ${record.version}; one of version ${own} is in its place now.`)
+  return fresh
+}
+
+const told = new Set<string>()
+
+/** Once, and on stderr: what a command prints is for programs too. */
+function tell(text: string): void {
+  if (told.has(text)) return
+  told.add(text)
+  process.stderr.write(`nerve: ${text}\n`)
+}

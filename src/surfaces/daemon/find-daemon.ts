@@ -1,0 +1,170 @@
+/** The daemon of a project, from outside: finding it, starting it, and telling whether it still lives. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { makeOwnFolder } from '../../base/own-folder.ts'
+import { NerveError, errorData, errorFrom, isNerveError, type ErrorData } from '../../base/nerve-error.ts'
+import type { Client } from '../client/client.ts'
+import { connect } from '../client/connect.ts'
+import { daemonFiles, isOwnSocket, readRecord, type DaemonRecord } from './daemon-files.ts'
+
+export interface FoundDaemon {
+  readonly client: Client
+  readonly record: DaemonRecord
+}
+
+/** The command that starts a daemon in the foreground: the program and its arguments. */
+export type DaemonCommand = readonly [program: string, ...args: string[]]
+
+/** How long a daemon that is there may take to answer: a workflow may keep its process busy. */
+const ANSWER_MS = 10_000
+/** How long one that is being started, or is ending, is waited for. */
+const CHANGE_MS = 30_000
+const LOOK_MS = 50
+const MOST_LOG = 10_485_760
+/** Windows has no such flag. */
+const NO_LINK = constants.O_NOFOLLOW ?? 0
+
+/** The daemon that runs for this folder; undefined when there is none. */
+export async function findDaemon(dir: string): Promise<FoundDaemon | undefined> {
+  const { record: file } = daemonFiles(dir)
+  const record = readRecord(file)
+  if (record === undefined || !isAlive(record.pid) || !isOwnSocket(record.socket)) return undefined
+  try {
+    return { client: await answered(connect(record.socket, { via: 'cli' }), record), record }
+  } catch (error) {
+    // It may have ended in this moment.
+    if (isNerveError(error, 'connection-lost')) return undefined
+    throw error
+  }
+}
+
+/** The daemon of this folder, started when there is none. */
+export async function ensureDaemon(dir: string, command: DaemonCommand): Promise<FoundDaemon & { started: boolean }> {
+  const deadline = Date.now() + CHANGE_MS
+  for (;;) {
+    const found = await findDaemon(dir)
+    if (found !== undefined) return { ...found, started: false }
+    try {
+      await launch(dir, command)
+      const fresh = await findDaemon(dir)
+      if (fresh !== undefined) return { ...fresh, started: true }
+    } catch (error) {
+      // Somebody else is just starting it, or it is just ending.
+      if (!isNerveError(error, 'owned-elsewhere') || Date.now() > deadline) throw error
+    }
+    await delay(LOOK_MS)
+  }
+}
+
+/**
+ * For somebody who lost the connection: `died` when nobody ended it on purpose, `stopped` when somebody did, `lives` when it
+ * is there, or another one in its place.
+ */
+export async function fateOf(dir: string, patience = 3_000): Promise<'lives' | 'died' | 'stopped'> {
+  const { record: file } = daemonFiles(dir)
+  for (const deadline = Date.now() + patience; ;) {
+    const there = readRecord(file) !== undefined
+    // A process that was killed may be listed for a while: what counts is whether it answers.
+    const found = there ? await findDaemon(dir) : undefined
+    await found?.client.close()
+    if (there) return found === undefined ? 'died' : 'lives'
+    // One that is replaced by a newer one comes back.
+    if (Date.now() > deadline) return 'stopped'
+    await delay(LOOK_MS)
+  }
+}
+
+/** Starts one in the background, and waits until it can be asked. Throws what kept it from starting. */
+export async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<DaemonRecord> {
+  const { folder, log } = daemonFiles(dir)
+  const fresh = !existsSync(folder)
+  makeOwnFolder(folder)
+  mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG) renameSync(log, `${log}.1`)
+  // Not through a link: whoever could put one there would choose what is written to.
+  const written = openSync(log, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | NO_LINK, 0o600)
+  const from = statSync(log).size
+  const child = spawn(program, args, { cwd: dir, detached: true, stdio: ['ignore', written, written, 'ipc'] })
+  closeSync(written)
+  const said = await firstWord(child, () => readFileSync(log, 'utf8').slice(from).trim())
+  if ('error' in said) {
+    if (fresh) leaveNothing(log, folder)
+    throw errorFrom(said.error)
+  }
+  child.disconnect()
+  child.unref()
+  return said.record
+}
+
+type Said = { readonly record: DaemonRecord } | { readonly error: ErrorData }
+
+/** Tells the process that started this one that the daemon can be asked, or why not. */
+export function announce(said: { readonly record: DaemonRecord } | { readonly error: unknown }): void {
+  if (process.send === undefined || !process.connected) return
+  const message: Said = 'record' in said ? said : { error: errorData(said.error) }
+  process.send(message, () => process.disconnect())
+}
+
+function firstWord(child: ChildProcess, printed: () => string): Promise<Said> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
+      const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`
+      const error = new NerveError('not-ready', `The daemon ${how} before it could be asked. ${printed()}`.trim())
+      resolve({ error: errorData(error) })
+    }
+    child.once('error', reject)
+    child.once('exit', ended)
+    child.once('message', (message) => {
+      child.off('exit', ended)
+      resolve(message as Said)
+    })
+  })
+}
+
+/** A start that failed leaves no files behind, where there were none. */
+function leaveNothing(log: string, folder: string): void {
+  rmSync(log, { force: true })
+  const ours = ['.gitignore', 'here', basename(dirname(log))]
+  // Something else may be in it by now.
+  if (readdirSync(folder).every((name) => ours.includes(name))) rmSync(folder, { recursive: true, force: true })
+}
+
+async function answered<Value>(asked: Promise<Value>, { pid }: DaemonRecord): Promise<Value> {
+  const over = new AbortController()
+  const late = delay(ANSWER_MS, undefined, { signal: over.signal, ref: false }).then(() => {
+    throw new NerveError(
+      'timeout',
+      `The daemon (process ${pid}) does not answer. If it does not come back: nerve server stop --force`,
+      { data: { pid } },
+    )
+  })
+  try {
+    return await Promise.race([asked, late])
+  } finally {
+    over.abort()
+    // Nobody waits for it any more.
+    late.catch(() => undefined)
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,19 @@
+import { expect } from 'vitest'
+import { expectedSum, type ChaosOptions, type ChaosReport } from './chaos.ts'
+
+/** Every run has its right result, no step was counted twice, and every client got every event once and in order. */
+export function expectChaos(report: ChaosReport, { runs, steps, kills }: ChaosOptions): void {
+  expect(report.kills).toBe(kills)
+  expect(report.outputs).toEqual(Array.from({ length: runs }, () => expectedSum(steps)))
+  for (const [run, entries] of report.journals) {
+    expect({ run, seqs: entries.map(({ seq }) => seq) }).toEqual({ run, seqs: entries.map((_, at) => at + 1) })
+    const completed = entries.filter(({ type }) => type === 'step-completed').map(({ path }) => path)
+    expect({ run, twice: completed.length - new Set(completed).size }).toEqual({ run, twice: 0 })
+  }
+  for (const { name, account, visits } of report.clients) {
+    expect({ name, cameBack: visits() > 0 || kills === 0 }).toEqual({ name, cameBack: true })
+    if (name === 'command') continue
+    for (const [run, entries] of report.journals)
+      expect({ name, run, seen: account.seen.get(run) }).toEqual({ name, run, seen: entries.map(({ seq }) => seq) })
+  }
+}

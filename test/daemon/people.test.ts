@@ -1,0 +1,122 @@
+/** What a person does with a daemon: start here, leave, watch there, answer from anywhere, and nothing is lost. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterEach, describe, expect, test } from 'vitest'
+import { HAS_TERMINAL, jsonLines } from '../cli/nerve.ts'
+import * as files from '../cli/workflows.ts'
+import { stage, type Stage } from './stage.ts'
+
+const execute = promisify(execFile)
+const QUESTION = '(then: revise)\r\n> '
+
+let here: Stage
+afterEach(() => here.remove())
+
+const open = (workflows: Readonly<Record<string, string>>): Stage => (here = stage(workflows))
+
+const curl = async (path: string, body?: unknown): Promise<unknown> => {
+  const post = body === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(body)]
+  const socket = here.record()?.socket ?? ''
+  const { stdout } = await execute('curl', ['-sS', '--unix-socket', socket, ...post, `http://nerve/v1/${path}`])
+  return JSON.parse(stdout)
+}
+
+describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
+  test('a window is closed, another one watches, curl answers, the daemon is killed, and the run finishes', async () => {
+    const { terminal, start, nerve, kill, until, effects } = open({ 'asking.ts': files.asking })
+    const first = terminal(['run', 'asking.ts'], [[QUESTION, 'SIGHUP']])
+    expect((await first.ended).out).toContain('goes on. Come back: nerve attach')
+    const watcher = start(['attach', 'last', '--json'])
+    await watcher.shown('question-asked')
+    const [question] = (await curl('questions/list')) as { id: string; run: string }[]
+    expect(await curl('questions/answer', { question: question?.id, value: 'publish' })).toEqual({ ok: true })
+    await watcher.shown('Under which name?')
+    await kill()
+    // Whoever watches starts it again, and goes on where it was.
+    await until(async () => (await nerve(['server', 'status'])).code === 0, 'it is there again')
+    const { code, out } = await nerve(['answer', 'last', 'Ada', '--json'])
+    expect({ code, last: jsonLines(out).at(-1) }).toMatchObject({
+      code: 0,
+      last: { type: 'result', run: question?.run, status: 'completed', output: { answer: 'publish', name: 'Ada' } },
+    })
+    const watched = await watcher.ended
+    expect(watched.code).toBe(0)
+    const lines = jsonLines(watched.out)
+    expect(lines.at(-1)).toMatchObject({ type: 'result', status: 'completed' })
+    const seqs = lines.filter(({ seq }) => seq !== undefined).map(({ seq }) => seq)
+    expect(seqs).toEqual(seqs.map((_, at) => at + 1))
+    expect(effects()).toEqual(['after-publish', 'before'])
+  })
+
+  test('Ctrl-Z leaves the run to itself, also while it asks; Ctrl-C pauses it, and again cancels it', async () => {
+    const { terminal, nerve, write, until, log } = open({ 'asking.ts': files.asking, 'slow.ts': files.slow })
+    const left = await terminal(['run', 'asking.ts'], [[QUESTION, '\u001A']]).ended
+    expect({ code: left.code, out: left.out }).toEqual({ code: 0, out: expect.stringContaining('goes on. Come back') })
+    const [asking] = JSON.parse((await nerve(['ps', '--json'])).out)
+    expect(asking).toMatchObject({ definition: 'asking', status: 'waiting' })
+
+    const paused = await terminal(['run', 'slow.ts'], [['hold', '\u0003']]).ended
+    expect({ code: paused.code, out: paused.out }).toEqual({ code: 3, out: expect.stringContaining('nerve resume') })
+    await until(() => log().includes('holding'), 'the step goes on in the daemon')
+    const cancelled = await terminal(
+      ['resume', 'last'],
+      [
+        ['hold', '\u0003'],
+        ['Ctrl-C again', '\u0003'],
+      ],
+    ).ended
+    expect(cancelled.code).toBe(5)
+    write('go', '')
+  })
+
+  test('the daemon is stopped while somebody watches: that is told, and nobody starts it again', async () => {
+    const { terminal, nerve, record } = open({ 'asking.ts': files.asking })
+    const watching = terminal(['run', 'asking.ts'], [])
+    await watching.shown(QUESTION)
+    await nerve(['server', 'stop'])
+    const { code, out } = await watching.ended
+    expect({ code, out }).toEqual({ code: 3, out: expect.stringContaining('The daemon was stopped') })
+    expect(record()).toBeUndefined()
+  })
+})
+
+test('answers, signals, forks, pauses and budgets go through the daemon', async () => {
+  const { nerve, until, effects } = open({
+    'asking.ts': files.asking,
+    'signalled.ts': files.signalled,
+    'costly.ts': files.costly,
+  })
+  await nerve(['server', 'start'])
+  const last = async (...args: string[]) => {
+    const { code, out } = await nerve([...args, '--json'])
+    return { code, ...jsonLines(out).at(-1) }
+  }
+  expect(await last('run', 'asking.ts')).toMatchObject({ code: 3, status: 'waiting' })
+  const answered = await nerve(['answer', 'last', 'publish', '--json'])
+  expect(answered.code).toBe(3)
+  // What was known before is not told again.
+  expect(jsonLines(answered.out)[0]).toMatchObject({ type: 'question-answered' })
+  expect(await last('answer', 'last', 'Ada')).toMatchObject({ code: 0, output: { name: 'Ada' } })
+  expect(await last('fork', 'last', '--at', 'after')).toMatchObject({ code: 3, status: 'waiting' })
+  expect(effects()).toEqual(['after-publish', 'after-publish', 'before'])
+  expect(await last('cancel', 'last')).toMatchObject({ code: 0 })
+  expect(await last('run', 'signalled.ts')).toMatchObject({ code: 3, signals: ['paid'] })
+  expect(await last('signal', 'last', 'paid', '{"amount":12}')).toMatchObject({
+    code: 0,
+    output: { paid: { amount: 12 } },
+  })
+  expect(await last('run', 'costly.ts', '--budget', 'usd=2')).toMatchObject({ code: 4, status: 'exhausted' })
+  expect(await last('resume', 'last', '--budget', 'usd=9')).toMatchObject({ code: 0, output: 'rich' })
+  expect((await nerve(['answer', 'nope-1', 'x'])).code).toBe(2)
+  expect((await nerve(['show', 'nope'])).code).toBe(2)
+  const shown = await nerve(['events', 'last', '--json', '--after', '2'])
+  expect(jsonLines(shown.out)[0].seq).toBe(3)
+  const whole = await nerve(['export', 'last'])
+  const again = await nerve(['import', '-', '--json'], { input: whole.out })
+  expect({ code: again.code, err: again.err }).toEqual({ code: 2, err: expect.stringContaining('already') })
+  await until(async () => (await nerve(['inbox', '--json'])).out.trim() === '[]', 'no question is open')
+  const trail = jsonLines((await nerve(['audit', '--json'])).out)
+  expect(trail.map(({ action }) => action)).toEqual(
+    expect.arrayContaining(['answered', 'cancelled', 'signalled', 'forked', 'started']),
+  )
+})

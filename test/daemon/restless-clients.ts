@@ -1,0 +1,232 @@
+/**
+ * Clients of every kind that read the feed of all runs, and are closed or killed and come back again and again. Each keeps
+ * account of every durable event that it got, in the order in which it came.
+ */
+import { spawn } from 'node:child_process'
+import { request } from 'node:http'
+import { connect as connectSocket } from 'node:net'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { connect } from 'nerve/client'
+import { WebSocket } from 'ws'
+import { COMMAND } from '../cli/nerve.ts'
+import { Account } from '../server/reading.ts'
+
+/** Something that reads until it is cut off: gives items and places, and ends or throws when it is over. */
+interface Reading {
+  readonly lines: AsyncIterable<{ item?: unknown; cursor?: string }>
+  readonly cut: () => void
+}
+
+type Kind = (socket: string, after: string) => Reading
+
+const input = (after: string): object => ({ after, type: '*' })
+
+/** Lines on the socket, dropped without a word. */
+const lines: Kind = (socket, after) => {
+  const there = connectSocket(socket)
+  there.on('error', () => undefined)
+  there.write(`${JSON.stringify({ id: 1, feed: 'events', input: input(after) })}\n`)
+  return { lines: jsonLines(there), cut: () => there.destroy() }
+}
+
+/** Server-sent events over HTTP on the socket. */
+const events: Kind = (socket, after) => {
+  const asked = request({ socketPath: socket, path: '/v1/events', headers: { 'last-event-id': after } })
+  asked.on('error', () => undefined).end()
+  return { lines: sseLines(responseOf(asked)), cut: () => asked.destroy() }
+}
+
+/** curl, killed. */
+const curl: Kind = (socket, after) => {
+  const args = ['-sSN', '--unix-socket', socket, '-H', `last-event-id: ${after}`, 'http://nerve/v1/events']
+  const child = spawn('curl', args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  return { lines: sseLines(Promise.resolve(child.stdout)), cut: () => child.kill('SIGKILL') }
+}
+
+const webSocket: Kind = (socket, after) => {
+  const there = new WebSocket(`ws+unix://${socket}:/v1/socket`)
+  there.on('error', () => undefined)
+  there.on('open', () => there.send(JSON.stringify({ id: 1, feed: 'events', input: input(after) })))
+  return { lines: messagesOf(there), cut: () => there.terminate() }
+}
+
+const KINDS: Readonly<Record<string, Kind>> = { lines, events, curl, webSocket }
+
+export interface Restless {
+  readonly name: string
+  readonly account: Account
+  /** How often it came back. */
+  readonly visits: () => number
+  /** Reads what is left, and ends. */
+  readonly finish: () => Promise<void>
+}
+
+/** One of each kind; `chance` gives numbers from 0 to 1. */
+export async function restlessClients(socket: string, chance: () => number): Promise<readonly Restless[]> {
+  const client = await connect(socket)
+  return [
+    ...Object.entries(KINDS).map(([name, kind]) => restless(name, kind, { socket, chance })),
+    sdk(socket),
+    command(),
+  ]
+
+  /** A program that does nothing about it: the client comes back by itself. */
+  function sdk(path: string): Restless {
+    const account = new Account()
+    const over = new AbortController()
+    let lost = 0
+    let cursor = '0'
+    const reading = (async () => {
+      const feed = client.events({
+        after: '0',
+        signal: over.signal,
+        onLost: () => (lost += 1),
+        onCursor: (at) => (cursor = at),
+      })
+      for await (const item of feed) account.add(item)
+      await client.close()
+    })()
+    const finish = async (): Promise<void> => {
+      over.abort()
+      await reading
+      await readRest(path, cursor, account)
+    }
+    return { name: 'sdk', account, visits: () => lost, finish }
+  }
+
+  /** `nerve events --follow` of one run after the other would see only one: this is `nerve inbox --watch`, killed for good. */
+  function command(): Restless {
+    const account = new Account()
+    let over = false
+    let visits = 0
+    const coming = (async () => {
+      while (!over) {
+        const child = spawn(COMMAND[0] ?? '', [...COMMAND.slice(1), 'inbox', '--watch', '--json'], { stdio: 'ignore' })
+        visits += 1
+        await delay(500 + chance() * 1_000)
+        child.kill('SIGKILL')
+      }
+    })()
+    const finish = async (): Promise<void> => {
+      over = true
+      await coming
+    }
+    return { name: 'command', account, visits: () => visits, finish }
+  }
+}
+
+function restless(
+  name: string,
+  kind: Kind,
+  { socket, chance }: { readonly socket: string; readonly chance: () => number },
+): Restless {
+  const account = new Account()
+  let cursor = '0'
+  let over = false
+  let visits = 0
+  let cut: () => void = () => undefined
+  const visit = async (): Promise<void> => {
+    visits += 1
+    const reading = kind(socket, cursor)
+    ;({ cut } = reading)
+    const timer = setTimeout(reading.cut, 20 + chance() * 600)
+    try {
+      for await (const line of reading.lines) {
+        if (line.item !== undefined) account.add(line.item as never)
+        cursor = line.cursor ?? cursor
+      }
+    } catch {
+      // Cut in the middle of something: what did not come whole did not come.
+    } finally {
+      clearTimeout(timer)
+      reading.cut()
+    }
+  }
+  const coming = (async () => {
+    while (!over) {
+      await visit()
+      // The daemon may be gone.
+      await delay(20)
+    }
+  })()
+  const finish = async (): Promise<void> => {
+    over = true
+    cut()
+    await coming
+    await readRest(socket, cursor, account)
+  }
+  return { name, account, visits: () => visits, finish }
+}
+
+async function readRest(socket: string, cursor: string, account: Account): Promise<void> {
+  const client = await connect(socket)
+  for await (const item of client.events({ after: cursor, once: true })) account.add(item)
+  await client.close()
+}
+
+/** Also ends when what it reads was cut off. */
+function linesIn(stream: Readable): AsyncIterable<string> {
+  const found = createInterface({ input: stream })
+  stream.once('close', () => found.close())
+  return found
+}
+
+async function* jsonLines(stream: Readable): AsyncGenerator<{ item?: unknown; cursor?: string }> {
+  for await (const line of linesIn(stream)) {
+    const frame = whole(line)
+    if (frame !== undefined) yield frame
+  }
+}
+
+async function* sseLines(body: Promise<Readable>): AsyncGenerator<{ item?: unknown; cursor?: string }> {
+  let id: string | undefined
+  let data: string | undefined
+  for await (const line of linesIn(await body)) {
+    if (line.startsWith('id: ')) id = line.slice(4)
+    else if (line.startsWith('data: ')) data = line.slice(6)
+    else if (line === '') {
+      const item = data === undefined ? undefined : whole(data)
+      yield { ...(item === undefined ? {} : { item }), ...(id === undefined ? {} : { cursor: id }) }
+      id = data = undefined
+    }
+  }
+}
+
+function messagesOf(there: WebSocket): AsyncIterable<{ item?: unknown; cursor?: string }> {
+  const queue: string[] = []
+  let wake: () => void = () => undefined
+  let closed = false
+  there.on('message', (data) => {
+    queue.push((data as Buffer).toString())
+    wake()
+  })
+  there.on('close', () => {
+    closed = true
+    wake()
+  })
+  return (async function* () {
+    for (;;) {
+      const next = queue.shift()
+      if (next !== undefined) yield whole(next) ?? {}
+      else if (closed) return
+      else await new Promise<void>((resolve) => (wake = resolve))
+    }
+  })()
+}
+
+function responseOf(asked: ReturnType<typeof request>): Promise<Readable> {
+  return new Promise((resolve, reject) => {
+    asked.on('response', resolve).on('error', reject)
+  })
+}
+
+/** A line that was cut short is no line. */
+function whole(text: string): { item?: unknown; cursor?: string } | undefined {
+  try {
+    return JSON.parse(text) as { item?: unknown; cursor?: string }
+  } catch {
+    return undefined
+  }
+}
