@@ -3,7 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHost, defineNode, workflow, type Host, type HostOptions } from 'nerve'
-import { createService, openTokens, startServer, type Server, type ServerOptions, type Tokens } from 'nerve/server'
+import {
+  createService,
+  openTokens,
+  startServer,
+  type Server,
+  type ServerOptions,
+  type Service,
+  type Tokens,
+} from 'nerve/server'
 import { createSessionManager } from 'nerve/sessions'
 
 /** Asks, waits for a signal, and says what it heard. */
@@ -38,6 +46,7 @@ export const definitions = [review, busy, failing, waiting, chatty]
 export interface UnderTest {
   readonly host: Host
   readonly server: Server
+  readonly service: Service
   readonly tokens: Tokens
   readonly token: string
   readonly folder: string
@@ -80,6 +89,7 @@ export async function hostUnderTest(
   return {
     host,
     server,
+    service,
     tokens,
     token: tokens.list()[0]?.secret ?? '',
     folder,

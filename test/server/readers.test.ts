@@ -115,6 +115,49 @@ describe('who loses the connection again and again', () => {
   })
 })
 
+describe('many runs at once', () => {
+  it('make cursors rare, and who leaves and comes back still gets each event once', async () => {
+    const under = await hosted()
+    const client = await connectHttp(under.url, under.token)
+    ends.push(() => client.close())
+    const waiting = await Promise.all(Array.from({ length: 150 }, () => client.runs.start('waiting')))
+    const account = new Account()
+    let after = '0'
+    const place = (cursor: string): void => void (after = cursor)
+    /** Leaves at the event after these, which was not dealt with: it has to come again. */
+    const readSome = async (most: number): Promise<void> => {
+      let left = most
+      for await (const item of client.events({ after, onCursor: place })) {
+        if (left === 0) return
+        account.add(item)
+        left -= 1
+      }
+    }
+    await readSome(225)
+    expect(after.length).toBeGreaterThan(2_048)
+    const rest = (async () => {
+      for (let most = 5; most < 20; most += 3) await readSome(most)
+    })()
+    await Promise.all(waiting.map((run) => run.signal('go', 1)))
+    await rest
+    const all = (): number => [...account.seen.values()].reduce((sum, numbers) => sum + numbers.length, 0)
+    const last = await lengths(
+      under.host,
+      waiting.map(({ id }) => id),
+    )
+    const total = [...last.values()].reduce((sum, length) => sum + length, 0)
+    expect(all()).toBeLessThan(total)
+    for await (const item of client.events({ after, once: true })) account.add(item)
+    for (const { id } of waiting) await expectWhole(under.host, account, [id])
+    const response = await fetch(`${under.url}/v1/events?after=0&once=true`, {
+      headers: { authorization: `Bearer ${under.token}` },
+    })
+    const text = await response.text()
+    expect(text.match(/^data: \{"type"/gm)).toHaveLength(total)
+    expect(text.match(/^id: /gm)?.length ?? 0).toBeLessThan(total * 0.75)
+  })
+})
+
 describe('who does not read', () => {
   it('is let go, holds up nobody, and gets the rest when it comes back', async () => {
     const under = await hosted({ patience: 300 })
