@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import usual from './vitest.config.ts'
+import { usual } from './vitest.config.ts'
 
 /** The tests of `npm run test:agents`: every agent, also those that take long (`*.matrix.test.ts`), and a table of the results. */
 export default defineConfig({

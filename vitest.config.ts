@@ -1,22 +1,60 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './scripts/longest-first.ts'
 
 // `import 'nerve'` in a test means the sources, not a build: the same condition that Node gets on its command line.
 const source = ['nerve-source']
+const conditions = [...source, 'node', 'import', 'default']
 
-export default defineConfig({
-  resolve: { conditions: [...source, 'node', 'import', 'default'] },
-  ssr: { resolve: { conditions: [...source, 'node', 'import', 'default'] } },
+// What takes long, or needs much of the system: vitest.long.config.ts and vitest.agents.config.ts.
+const elsewhere = ['**/*.long.test.ts', '**/*.matrix.test.ts', '**/node_modules/**']
+
+/** Start the built package, or programs that are built with it (test/built.ts). */
+const built = ['test/{agents,cli,crash,daemon,docs,mcp}/**/*.test.ts']
+
+/** Leave nothing behind in their process, so that a worker may go on to the next file: loading Nerve again takes longer than most of them. */
+const together = [
+  'src/{base,define,gateway,host,journal,projections}/**/*.test.ts',
+  'test/{gateway,properties}/**/*.test.ts',
+  // These two look at what reaches the process itself.
+  'test/behaviour/**/!(failures|session-terminal).test.ts',
+]
+
+/** What holds for all tests. */
+export const usual = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
-    // What takes long, or needs much of the system: vitest.long.config.ts and vitest.agents.config.ts.
-    exclude: ['**/*.long.test.ts', '**/*.matrix.test.ts', '**/node_modules/**'],
     // Processes, not threads: tests signal, kill and chdir, and node:sqlite is native code.
-    pool: 'forks',
-    maxWorkers: 2,
+    pool: 'forks' as const,
+    // One more than the cores of a small machine: many tests wait for processes.
+    maxWorkers: 3,
     execArgv: source.map((condition) => `--conditions=${condition}`),
     testTimeout: 30_000,
     hookTimeout: 30_000,
     passWithNoTests: false,
+    globalSetup: ['test/built-package.ts'],
     reporters: ['default', './scripts/closing-line-reporter.ts'],
+  },
+}
+
+const { globalSetup, ...settings } = usual.test
+
+export default defineConfig({
+  ...usual,
+  test: {
+    ...settings,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      { extends: true, test: { name: 'built', globalSetup, include: built, exclude: elsewhere } },
+      { extends: true, test: { name: 'together', isolate: false, include: together, exclude: elsewhere } },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
+          exclude: [...elsewhere, ...built, ...together],
+        },
+      },
+    ],
   },
 })

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import usual from './vitest.config.ts'
+import { usual } from './vitest.config.ts'
 
 /** The tests of `npm run test:long`: files named `*.long.test.ts`. */
 export default defineConfig({

@@ -32,50 +32,62 @@ const RUNTIMES = {
 }
 
 /** @typedef {{ name: string, args: readonly string[], clean?: string }} Step one `node …args`; `clean` is deleted first */
+/** @typedef {readonly Step[]} Stage steps that need nothing of each other: they run side by side, and show what they printed when they end */
 
-/** @type {readonly Step[]} */
-const BUILD = [
-  { name: 'declarations', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'] },
-  { name: 'build', args: ['scripts/bundle.ts'] },
-]
+const TYPESCRIPT = 'node_modules/typescript/bin/tsc'
 
-/** @type {readonly Step[]} */
+/** @type {Step} */
+const DECLARATIONS = { name: 'declarations', args: [TYPESCRIPT, '-p', 'tsconfig.build.json'] }
+/** @type {Step} */
+const BUNDLE = { name: 'build', args: ['scripts/bundle.ts'] }
+/** @type {Step} */
+const AGENTS = { name: 'agents', args: ['scripts/vendors.ts'] }
+
+/** @type {readonly [Stage, Stage]} */
 const CHECK = [
-  { name: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit'] },
-  { name: 'lint', args: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
-  { name: 'format', args: ['node_modules/oxfmt/bin/oxfmt', '--check'] },
-  { name: 'layout', args: ['scripts/layout.ts'] },
-  { name: 'unused', args: ['node_modules/knip/bin/knip.js', '--no-progress'] },
-  ...BUILD,
-  { name: 'package', args: ['node_modules/publint/src/cli.js', '--strict'] },
+  [
+    // With more than one checker much is checked by each of them; the other steps use the other processors.
+    { name: 'types', args: [TYPESCRIPT, '--noEmit', '--checkers', '1'] },
+    { name: 'lint', args: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
+    // Everything that it would check is checked by `types`.
+    { ...DECLARATIONS, args: [...DECLARATIONS.args, '--noCheck'] },
+    BUNDLE,
+    { name: 'unused', args: ['node_modules/knip/bin/knip.js', '--no-progress'] },
+    { name: 'layout', args: ['scripts/layout.ts'] },
+    { name: 'format', args: ['node_modules/oxfmt/bin/oxfmt', '--check'] },
+  ],
+  [{ name: 'package', args: ['node_modules/publint/src/cli.js', '--strict'] }],
 ]
 
 /**
  * Every step of a task runs, also after one failed, so that one run shows every problem.
  * Arguments after the task's name go to its last step.
- * @type {Readonly<Record<string, readonly Step[]>>}
+ * @type {Readonly<Record<string, readonly Stage[]>>}
  */
 const TASKS = {
-  start: [{ name: 'start', args: ['--conditions=nerve-source', 'examples/tour/start.ts'] }],
+  start: [[{ name: 'start', args: ['--conditions=nerve-source', 'examples/tour/start.ts'] }]],
   test: [
-    ...CHECK,
-    { name: 'system', args: ['scripts/system-packages.ts'] },
-    { name: 'agents', args: ['scripts/vendors.ts'] },
-    { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run'] },
+    // What may have to be downloaded is first, because it waits for others.
+    [AGENTS, { name: 'system', args: ['scripts/system-packages.ts'] }, ...CHECK[0]],
+    CHECK[1],
+    [{ name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run'] }],
   ],
   'test:long': [
-    { name: 'system', args: ['scripts/system-packages.ts', '--long'] },
-    { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.long.config.ts'] },
+    [{ name: 'system', args: ['scripts/system-packages.ts', '--long'] }],
+    [{ name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.long.config.ts'] }],
   ],
   'test:agents': [
-    { name: 'agents', args: ['scripts/vendors.ts'] },
-    { name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.agents.config.ts'] },
+    [AGENTS],
+    [{ name: 'test', args: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.agents.config.ts'] }],
   ],
   check: CHECK,
-  build: BUILD.map((step, index) => (index === 0 ? { ...step, clean: 'dist' } : step)),
-  bench: [{ name: 'bench', args: ['--conditions=nerve-source', 'bench/run.ts'] }],
-  fmt: [{ name: 'fmt', args: ['node_modules/oxfmt/bin/oxfmt'] }],
+  build: [[{ ...DECLARATIONS, clean: 'dist' }], [BUNDLE]],
+  bench: [[{ name: 'bench', args: ['--conditions=nerve-source', 'bench/run.ts'] }]],
+  fmt: [[{ name: 'fmt', args: ['node_modules/oxfmt/bin/oxfmt'] }]],
 }
+
+/** How many steps of a stage run at once. One more than the processors of a small machine: some wait for the network. */
+const SIDE_BY_SIDE = 3
 
 /** A failure whose message is all that the person at the terminal needs. */
 class Stop extends Error {}
@@ -238,12 +250,15 @@ async function prepare(root) {
 }
 
 /**
- * @param {{ node: string, args: readonly string[], cwd: string }} call
+ * @param {{ node: string, args: readonly string[], cwd: string, show?: (text: string) => void }} call without `show` it has the terminal
  * @returns {Promise<{ code: number, interrupted: boolean }>}
  */
-function run({ node, args, cwd }) {
+function run({ node, args, cwd, show }) {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, args, { cwd, env: environmentFor(node), stdio: 'inherit' })
+    /** @type {import('node:child_process').StdioOptions} */
+    const stdio = show ? ['ignore', 'pipe', 'pipe'] : 'inherit'
+    const child = spawn(node, args, { cwd, env: environmentFor(node), stdio })
+    if (show) for (const output of [child.stdout, child.stderr]) output?.setEncoding('utf8').on('data', show)
     let interrupted = false
     /** @type {(signal: NodeJS.Signals) => void} */
     const forward = (signal) => {
@@ -254,7 +269,8 @@ function run({ node, args, cwd }) {
     const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
     for (const signal of signals) process.on(signal, forward)
     child.on('error', reject)
-    child.on('exit', (code, signal) => {
+    // Not 'exit': what it printed may come after that.
+    child.on('close', (code, signal) => {
       for (const name of signals) process.off(name, forward)
       resolve({
         code: code ?? 128 + (signal ? constants.signals[signal] : 0),
@@ -265,24 +281,52 @@ function run({ node, args, cwd }) {
 }
 
 /**
- * @param {{ root: string, node: string, steps: readonly Step[], rest: readonly string[] }} task
+ * @typedef {{ name: string, code: number, interrupted: boolean }} Outcome
+ * @param {{ root: string, node: string, stage: Stage, titled: boolean }} task
+ * @returns {Promise<Outcome[]>} of the steps that were run, in their order
+ */
+async function runStage({ root, node, stage, titled }) {
+  /** @type {Outcome[]} */
+  const outcomes = []
+  let next = 0
+  const lane = async () => {
+    while (next < stage.length && !outcomes.some((outcome) => outcome?.interrupted)) {
+      const index = next++
+      const { name, args, clean } = /** @type {Step} */ (stage[index])
+      const title = titled ? `\n== ${name}\n` : ''
+      if (clean) fs.rmSync(join(root, clean), { recursive: true, force: true })
+      if (stage.length === 1) {
+        process.stdout.write(title)
+        outcomes[index] = { name, ...(await run({ node, args, cwd: root })) }
+      } else {
+        let printed = ''
+        const ended = await run({ node, args, cwd: root, show: (text) => (printed += text) })
+        process.stdout.write(`${title}${printed}`)
+        outcomes[index] = { name, ...ended }
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, lane))
+  return outcomes.filter(Boolean)
+}
+
+/**
+ * @param {{ root: string, node: string, stages: readonly Stage[], rest: readonly string[] }} task
  * @returns {Promise<number>} the exit code
  */
-async function runSteps({ root, node, steps, rest }) {
-  const failed = []
-  let worst = 0
-  for (const [index, step] of steps.entries()) {
-    if (steps.length > 1) console.log(`\n== ${step.name}`)
-    if (step.clean) fs.rmSync(join(root, step.clean), { recursive: true, force: true })
-    const args = index === steps.length - 1 ? [...step.args, ...rest] : step.args
-    const { code, interrupted } = await run({ node, args, cwd: root })
-    if (code === 0) continue
-    worst = worst || code
-    failed.push(step.name)
-    if (interrupted) break
+export async function runStages({ root, node, stages, rest }) {
+  const titled = stages.flat().length > 1
+  /** @type {Outcome[]} */
+  const outcomes = []
+  for (const [index, given] of stages.entries()) {
+    const last = index === stages.length - 1 ? given.length - 1 : -1
+    const stage = given.map((step, at) => (at === last ? { ...step, args: [...step.args, ...rest] } : step))
+    outcomes.push(...(await runStage({ root, node, stage, titled })))
+    if (outcomes.some(({ interrupted }) => interrupted)) break
   }
-  if (steps.length > 1 && failed.length > 0) console.log(`not passed: ${failed.join(', ')}`)
-  return worst
+  const failed = outcomes.filter(({ code }) => code !== 0)
+  if (titled && failed.length > 0) console.log(`not passed: ${failed.map(({ name }) => name).join(', ')}`)
+  return failed[0]?.code ?? 0
 }
 
 /** @param {string} message */
@@ -293,13 +337,13 @@ function say(message) {
 async function main() {
   const root = dirname(dirname(fileURLToPath(import.meta.url)))
   const [name = '', ...rest] = process.argv.slice(2)
-  const steps = Object.hasOwn(TASKS, name) ? TASKS[name] : undefined
-  if (!steps) {
+  const stages = Object.hasOwn(TASKS, name) ? TASKS[name] : undefined
+  if (!stages) {
     console.error(`usage: node scripts/bootstrap.mjs ${Object.keys(TASKS).join('|')} [arguments]`)
     return 2
   }
   try {
-    return await runSteps({ root, node: await prepare(root), steps, rest })
+    return await runStages({ root, node: await prepare(root), stages, rest })
   } catch (error) {
     if (!(error instanceof Stop)) throw error
     say(error.message)

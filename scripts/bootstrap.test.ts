@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { isAtLeast, isInstalled, runtimeFor, stampOf } from './bootstrap.mjs'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { isAtLeast, isInstalled, runStages, runtimeFor, stampOf } from './bootstrap.mjs'
 import { lock } from './install-lock.mjs'
 
 const bootstrap = fileURLToPath(new URL('bootstrap.mjs', import.meta.url))
@@ -93,6 +93,48 @@ describe('the lock', () => {
     const codes = await Promise.all(children.map((child) => once(child, 'exit')))
     expect(codes).toEqual(children.map(() => [0, null]))
     expect(readFileSync(counter, 'utf8')).toBe('4')
+  })
+})
+
+describe('the steps of a task', () => {
+  const WAIT_FOR = `const wait = (file) => { const look = () => fs.existsSync(file) ? console.log('seen') : setTimeout(look, 5); look() }`
+  const step = (name: string, program: string) => ({
+    name,
+    args: ['-e', `const fs = require('node:fs'); ${WAIT_FOR}; ${program}`],
+  })
+  let printed: string[]
+  const task = (stages: Parameters<typeof runStages>[0]['stages'], ...rest: string[]): Promise<number> =>
+    runStages({ root: folder, node: process.execPath, stages, rest })
+
+  beforeEach(() => {
+    printed = []
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0)
+    vi.spyOn(console, 'log').mockImplementation((text) => void printed.push(`${text}\n`))
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  it('run side by side within a stage, and what each printed stays together', async () => {
+    const meeting = (own: string, other: string) =>
+      step(own, `console.log('${own}'); console.error('told'); fs.writeFileSync('${own}', ''); wait('${other}')`)
+    expect(await task([[meeting('one', 'two'), meeting('two', 'one')]])).toBe(0)
+    expect(printed.toSorted()).toEqual([
+      expect.stringMatching(/^\n== one\n(one\ntold|told\none)\nseen\n$/),
+      expect.stringMatching(/^\n== two\n(two\ntold|told\ntwo)\nseen\n$/),
+    ])
+  })
+
+  it('all run, whichever fails, stage after stage; the last one gets the arguments', async () => {
+    const first = [step('bad', 'process.exit(3)'), step('worse', 'process.exit(4)'), step('good', '')]
+    const last = [step('last', `fs.writeFileSync('ran', process.argv.slice(1).join()); process.exit(5)`)]
+    expect(await task([first, last], 'some', 'arguments')).toBe(3)
+    expect(printed.at(-1)).toBe('not passed: bad, worse, last\n')
+    expect(readFileSync(join(folder, 'ran'), 'utf8')).toBe('some,arguments')
+  })
+
+  it('are not started any more when one was ended by a signal', async () => {
+    const killed = [step('killed', `process.kill(process.pid, 'SIGTERM')`)]
+    expect(await task([killed, [step('next', `fs.writeFileSync('ran', '')`)]])).toBe(128 + 15)
+    expect(existsSync(join(folder, 'ran'))).toBe(false)
   })
 })
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { bundle } from './bundle.ts'
+import { DOORS } from './package-doors.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'nerve-bundle-'))
 const dist = join(home, 'dist')
@@ -86,7 +87,7 @@ it('keeps what is imported when it is wanted in files of its own', () => {
   expect(files).toEqual(expect.arrayContaining(['sqlite-store.js', 'definition-file.js', 'dispatch.js', 'transfer.js']))
 })
 
-it('has a command that runs a file, to which `nerve` means this package', () => {
+it('has a command that runs a file, to which `nerve` means this package, behind every door', () => {
   const cli = join(dist, 'surfaces', 'cli', 'main.js')
   expect(run(cli, '--version')).toMatch(/^\d+\.\d+\.\d+$/)
   const elsewhere = mkdtempSync(join(tmpdir(), 'nerve-bundle-file-'))
@@ -95,10 +96,14 @@ it('has a command that runs a file, to which `nerve` means this package', () => 
     file,
     `import { NerveError, workflow } from 'nerve'
      import { MemoryStore } from 'nerve/testing'
-     export default workflow('greet', async (ctx) => ctx.step('write', () => [NerveError.name, MemoryStore.name]))`,
+     ${DOORS.map(({ name }, at) => `import * as door${at} from '${name}'`).join('\n')}
+     const doors = [${DOORS.map((_, at) => `door${at}`).join()}].filter((door) => Object.keys(door).length > 0)
+     export default workflow('greet', async (ctx) => ctx.step('write', () => [NerveError.name, MemoryStore.name, doors.length]))`,
   )
   try {
-    expect(run(cli, 'run', file, '--json', '--dir', elsewhere)).toContain('["NerveError","MemoryStore"]')
+    expect(run(cli, 'run', file, '--json', '--dir', elsewhere)).toContain(
+      `["NerveError","MemoryStore",${DOORS.length}]`,
+    )
   } finally {
     rmSync(elsewhere, { recursive: true, force: true })
   }

@@ -11,47 +11,28 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown, type InputOptions, type OutputOptions } from 'rolldown'
+import { DOORS } from './package-doors.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const MAIN = join(ROOT, 'src', 'index.ts')
-
-/** What is loaded only by those who use it. */
-const DOORS = [
-  'graph',
-  'control',
-  'state',
-  'agents',
-  'library',
-  'spec',
-  'nodes',
-  'parsers',
-  'terminal',
-  'claude-terminal',
-  'sessions',
-  'config',
-  'mcp',
-  'models',
-  'gateway',
-  'server',
-  'client',
-]
 
 const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 const PEERS = Object.keys(peerDependencies)
 
+const ENTRIES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(DOORS.map(({ source, built }) => [built.replace(/^dist\/|\.js$/g, ''), join(ROOT, source)])),
+  'surfaces/cli/main': join(ROOT, 'src', 'surfaces', 'cli', 'main.ts'),
+}
+
 const INPUT: InputOptions = {
   cwd: ROOT,
   platform: 'node',
+  // `nerve` in a program that is built with the package is the package.
+  resolve: { conditionNames: ['nerve-source', 'node', 'import', 'default'] },
   // Optional peers: who needs one installs it.
   external: PEERS.flatMap((peer) => [peer, new RegExp(`^${peer}/`)]),
-  input: {
-    index: MAIN,
-    ...Object.fromEntries(DOORS.map((door) => [door, join(ROOT, 'src', `${door}.ts`)])),
-    'testing/index': join(ROOT, 'src', 'testing', 'index.ts'),
-    'surfaces/cli/main': join(ROOT, 'src', 'surfaces', 'cli', 'main.ts'),
-  },
 }
 
 type Graph = { getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null }
@@ -74,7 +55,7 @@ function output(folder: string): OutputOptions {
     minifyInternalExports: false,
     // The sources are in the package, with their comments: here they would be read over at each start.
     comments: { jsdoc: false },
-    // One folder down, as the rooms are in src: host/definition-file.ts finds the doors from there.
+    // One folder down, as the rooms are in src: host/definition-file.ts finds package.json from there.
     chunkFileNames: 'chunks/[name].js',
     codeSplitting: {
       groups: [
@@ -97,9 +78,9 @@ const BROWSER: InputOptions = {
   input: { client: join(ROOT, 'src', 'surfaces', 'client', 'http-client.ts') },
 }
 
-/** Writes the JavaScript of the package into a folder. */
-export async function bundle(folder: string): Promise<void> {
-  await write(INPUT, output(folder))
+/** Writes the JavaScript of the package into a folder; `programs` are further files that share it, each under its name. */
+export async function bundle(folder: string, programs: Readonly<Record<string, string>> = {}): Promise<void> {
+  await write({ ...INPUT, input: { ...ENTRIES, ...programs } }, output(folder))
   await write(BROWSER, { dir: join(folder, 'browser'), format: 'es', codeSplitting: false })
 }
 

@@ -1,5 +1,6 @@
 /** The rules of the layout, each a pure function from the parsed sources to problems. ARCHITECTURE.md says why. */
-import { DOORS, type Import, type Source } from './layout-source.ts'
+import type { Import, Source } from './layout-source.ts'
+import { DOORS } from './package-doors.ts'
 
 export const RULES = ['syntax', 'room', 'arrow', 'cycle', 'append', 'name', 'file-size', 'function-size'] as const
 export type Rule = (typeof RULES)[number]
@@ -51,8 +52,9 @@ const ROOMS = Object.keys(ARROWS).filter((room) => room !== 'door')
 /** Where `.append` may be used: the writer, the stores that implement it, and the suites that test stores. */
 const APPENDERS = ['engine', 'stores', 'testing']
 
-/** Surfaces that other surfaces are built on. */
-const FOR_PROGRAMS = ['client', 'server']
+/** Surfaces that other surfaces are built on: each only on those with a lower number. All others come after them. */
+const FOR_PROGRAMS: Readonly<Record<string, number>> = { client: 0, server: 0, mcp: 1, daemon: 2 }
+const FOR_PEOPLE = 3
 
 const VAGUE = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'misc'])
 const DATED = new Set(['v2', 'v3', 'new', 'legacy'])
@@ -68,7 +70,7 @@ function isSuite(path: string): boolean {
 }
 
 function isDoor(path: string): boolean {
-  return [...DOORS.values()].includes(path) && !path.startsWith('src/testing/')
+  return DOORS.some(({ source }) => source === path) && !path.startsWith('src/testing/')
 }
 
 function roomOf(path: string): string | undefined {
@@ -120,7 +122,8 @@ function mayImport({ path, from, to, imported, allowed }: Arrow): boolean {
 
 /** What people use is made of what programs use, and not the other way round. */
 function mayMeet(from: string, to: string): boolean {
-  return from === to || (FOR_PROGRAMS.includes(to) && !FOR_PROGRAMS.includes(from))
+  const place = (surface: string): number => FOR_PROGRAMS[surface] ?? FOR_PEOPLE
+  return from === to || place(to) < place(from)
 }
 
 function* checkAppend({ path, appends }: Source): Iterable<Problem> {

@@ -1,6 +1,7 @@
 /** What the layout rules look at: one file's imports, functions and `.append` uses, read from its syntax tree. */
 import { posix } from 'node:path'
 import { Visitor, parseSync } from 'oxc-parser'
+import { DOORS } from './package-doors.ts'
 
 /** A file of the repository; `path` is relative to its root and uses slashes. */
 export type SourceText = { readonly path: string; readonly text: string }
@@ -27,29 +28,7 @@ export type Source = {
 type Span = { readonly start: number; readonly end: number }
 
 /** The package's own name leads back into its sources. */
-export const DOORS: ReadonlyMap<string, string> = new Map([
-  ['nerve', 'src/index.ts'],
-  ['nerve/testing', 'src/testing/index.ts'],
-  ...[
-    'graph',
-    'control',
-    'state',
-    'agents',
-    'library',
-    'spec',
-    'nodes',
-    'parsers',
-    'terminal',
-    'claude-terminal',
-    'sessions',
-    'config',
-    'mcp',
-    'models',
-    'gateway',
-    'server',
-    'client',
-  ].map((door) => [`nerve/${door}`, `src/${door}.ts`] as const),
-])
+const SOURCES: ReadonlyMap<string, string> = new Map(DOORS.map(({ name, source }) => [name, source]))
 
 export function parseSource({ path, text }: SourceText): Source {
   const lineOf = lineCounter(text)
@@ -87,7 +66,7 @@ export function parseSource({ path, text }: SourceText): Source {
 }
 
 function resolve(from: string, specifier: string): string | undefined {
-  if (!specifier.startsWith('.')) return DOORS.get(specifier)
+  if (!specifier.startsWith('.')) return SOURCES.get(specifier)
   return posix.normalize(posix.join(posix.dirname(from), specifier))
 }
 

@@ -30,7 +30,7 @@ import { join } from 'node:path'
 import type { Entry, JournalEvent } from '../journal/events.ts'
 import type { OwnedHead } from '../journal/port.ts'
 import { readEntries } from '../engine/reader.ts'
-import { databaseFile } from '../host/host.ts'
+import { databaseFile } from '../host/open-store.ts'
 import { openSqliteStore } from '../stores/sqlite-store.ts'
 
 const FOLDER = 'NERVE_CRASH_FOLDER'
@@ -48,8 +48,20 @@ export interface CrashOptions {
   readonly env?: Readonly<Record<string, string>>
   /** How long one process may take (default 20 s). */
   readonly patience?: number
+  /** Does the work of the one that is left alone, for instance in a process that is there already (default: it is started as the others are). */
+  readonly survivor?: (env: WorkerEnvironment) => Promise<WorkerEnd>
   /** Runs beside the processes until the last one has ended: somebody who answers, or sends signals. */
   readonly beside?: (dir: string, signal: AbortSignal) => Promise<void>
+}
+
+/** What tells a worker where and as what it works, as variables of its environment. */
+export type WorkerEnvironment = Readonly<Record<string, string>>
+
+/** How a worker that nobody killed has ended, and everything that it printed. */
+export interface WorkerEnd {
+  readonly code: number | null
+  readonly errors: string
+  readonly output: string
 }
 
 /** A step that was executed: `by` counts the processes. */
@@ -144,24 +156,22 @@ export function wasKilled(report: CrashReport): boolean {
   return report.processes.some((one) => one.killed)
 }
 
-interface Died {
+interface Died extends WorkerEnd {
   readonly killed: boolean
-  readonly code: number | null
-  readonly errors: string
-  readonly output: string
 }
 
-function work(options: CrashOptions, by: number, kill: Kill | undefined): Promise<Died> {
-  const { worker, args = [], dir, patience = 20_000 } = options
+async function work(options: CrashOptions, by: number, kill: Kill | undefined): Promise<Died> {
+  const env = { ...options.env, [FOLDER]: options.dir, NERVE_CRASH_PROCESS: String(by) }
+  if (by > 0 && kill === undefined && options.survivor !== undefined)
+    return { ...(await options.survivor(env)), killed: false }
+  return spawned(options, { ...env, NERVE_FAILPOINT: kill !== undefined && 'at' in kill ? kill.at : '' }, kill)
+}
+
+function spawned(options: CrashOptions, env: WorkerEnvironment, kill: Kill | undefined): Promise<Died> {
+  const { worker, args = [], patience = 20_000 } = options
   const child = spawn(process.execPath, [...conditions(), worker, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      ...options.env,
-      [FOLDER]: dir,
-      NERVE_CRASH_PROCESS: String(by),
-      NERVE_FAILPOINT: kill !== undefined && 'at' in kill ? kill.at : '',
-    },
+    env: { ...process.env, ...env },
   })
   let output = ''
   let errors = ''
@@ -183,7 +193,7 @@ function work(options: CrashOptions, by: number, kill: Kill | undefined): Promis
     child.on('close', (code, signal) => {
       clearTimeout(limit)
       clearTimeout(timer)
-      if (late) errors += `\nprocess ${by} did not end within ${patience} ms`
+      if (late) errors += `\nprocess ${env['NERVE_CRASH_PROCESS']} did not end within ${patience} ms`
       resolve({ killed: signal === 'SIGKILL' && !late, code, errors, output })
     })
   })

@@ -15,7 +15,7 @@ import {
   While,
 } from 'nerve/control'
 import { graph, withSteps } from 'nerve/graph'
-import { witnessEffect } from 'nerve/testing'
+import { witnessEffect } from '../../src/testing/crash-harness.ts'
 import { answering, chain, work, type Shape } from './shape.ts'
 
 /** A node that says what it does. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createHost, isNerveError, workflow, type ErrorCode, type Host } from 'nerve'
-import { databaseFile } from '../../src/host/host.ts'
+import { databaseFile } from '../../src/host/open-store.ts'
 import { scratch } from './kill.ts'
 
 const [MOUNT, UNMOUNT] = ['/bin/mount', '/bin/umount']

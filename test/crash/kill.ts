@@ -1,41 +1,52 @@
 /** What the crash tests share: a folder of their own, somebody outside, and two processes at a time. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHost, isNerveError, type Host } from 'nerve'
 import { crash, crashProblems, witnessAck, type CrashReport, type Kill } from 'nerve/testing'
-import { databaseFile } from '../../src/host/host.ts'
+import { databaseFile } from '../../src/host/open-store.ts'
+import { built, compileCache } from '../built.ts'
+import { PASSINGS } from './shape.ts'
+import type { Survivor } from './survivor.ts'
 import { SHAPES } from './shapes.ts'
 
-const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
-export const CACHE = join(tmpdir(), `nerve-crash-cache-${process.getuid?.() ?? 0}`)
+/** A program of this folder, built with the package: thousands of processes are started here. */
+export const program = (name: string): string => built('dist', 'test', 'crash', `${name}.js`)
 
 export function scratch(): { readonly dir: string; readonly remove: () => void } {
   const dir = mkdtempSync(join(tmpdir(), 'nerve-crash-'))
   return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) }
 }
 
-/** Kills a shape and says everything that is wrong afterwards. */
-export async function killed(
-  name: string,
-  kills: readonly Kill[],
-): Promise<{ readonly report: CrashReport; readonly problems: readonly string[] }> {
+export interface Killed {
+  readonly report: CrashReport
+  /** Everything that is wrong afterwards. */
+  readonly problems: readonly string[]
+  /** How often the last process passed each failpoint. */
+  readonly passings: Readonly<Record<string, number>>
+}
+
+/** Runs a shape and kills it; the last one to take it up is the survivor, or a process of its own. */
+export async function killed(name: string, kills: readonly Kill[], survivor?: Survivor): Promise<Killed> {
   const shape = SHAPES[name]
   if (shape === undefined) throw new Error(`there is no shape ${name}`)
   const { dir, remove } = scratch()
   try {
     const report = await crash({
-      worker: WORKER,
+      worker: program('worker'),
       args: [name],
       dir,
       kills,
-      env: { NODE_COMPILE_CACHE: CACHE },
+      env: compileCache(),
+      ...(survivor === undefined ? {} : { survivor: (env) => survivor.takeUp({ shape: name, env }) }),
       ...(shape.outside === undefined ? {} : { beside: shape.outside === 'answers' ? answers : signals }),
     })
-    return { report, problems: [...crashProblems(report), ...resultProblems(name, report)] }
+    const file = join(dir, PASSINGS)
+    // A process that has failed has not come to its end, which is among the problems.
+    const passings = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Killed['passings']) : {}
+    return { report, problems: [...crashProblems(report), ...resultProblems(name, report)], passings }
   } finally {
     remove()
   }
@@ -49,9 +60,9 @@ export interface Running {
 
 /** Starts a worker and leaves it alone. */
 export function started(name: string, dir: string, env: Readonly<Record<string, string>> = {}): Running {
-  const child = spawn(process.execPath, ['--conditions=nerve-source', WORKER, name], {
+  const child = spawn(process.execPath, [program('worker'), name], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_COMPILE_CACHE: CACHE, NERVE_CRASH_FOLDER: dir, NERVE_CRASH_PROCESS: '0', ...env },
+    env: { ...process.env, ...compileCache(), NERVE_CRASH_FOLDER: dir, NERVE_CRASH_PROCESS: '0', ...env },
   })
   const text = { out: '', err: '' }
   child.stdout.on('data', (data: Buffer) => (text.out += String(data)))
@@ -136,20 +147,20 @@ function signals(dir: string, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Runs jobs two at a time, in order. */
+/** Runs jobs two at a time, in order; each is told in which of two lanes it is. */
 export async function pairwise<Item, Output>(
   items: readonly Item[],
-  run: (item: Item) => Promise<Output>,
+  run: (item: Item, lane: 0 | 1) => Promise<Output>,
 ): Promise<Output[]> {
   const results: Output[] = []
   let next = 0
-  const lane = async (): Promise<void> => {
+  const drive = async (lane: 0 | 1): Promise<void> => {
     while (next < items.length) {
       const index = next
       next += 1
-      results[index] = await run(items[index] as Item)
+      results[index] = await run(items[index] as Item, lane)
     }
   }
-  await Promise.all([lane(), lane()])
+  await Promise.all([drive(0), drive(1)])
   return results
 }

@@ -1,7 +1,7 @@
 /** Starts what is missing of two hundred runs, and waits for all of them. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHost, workflow } from 'nerve'
-import { crashFolder, witnessAck, witnessEffect } from 'nerve/testing'
+import { crashFolder, witnessAck, witnessEffect } from '../../src/testing/crash-harness.ts'
 
 const COUNT = 200
 

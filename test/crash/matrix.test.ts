@@ -3,11 +3,12 @@
  * times in a row while it is being recovered, then at random times. NERVE_LONG=1 kills at every passing and many more
  * times at random; NERVE_SEED=n repeats a random part.
  */
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wasKilled, type Kill } from 'nerve/testing'
 import { FAILPOINTS } from '../../src/base/failpoint.ts'
-import { killed, pairwise } from './kill.ts'
+import { killed, pairwise, program } from './kill.ts'
 import { SHAPES } from './shapes.ts'
+import { Survivor } from './survivor.ts'
 
 /** Two shapes are for tests of their own (ownership.test.ts): they are slow, or die by their own hand. */
 const MATRIX = Object.keys(SHAPES).filter((shape) => shape !== 'slow' && shape !== 'held')
@@ -20,20 +21,34 @@ const MOST = LONG ? 60 : 24
 interface Outcome {
   readonly fired: boolean
   readonly problems: readonly string[]
+  readonly passings: Readonly<Record<string, number>>
 }
 
-async function attempt(shape: string, kills: readonly Kill[]): Promise<Outcome> {
-  const { report, problems } = await killed(shape, kills)
+/** One for each lane, for kills that are about the process that dies. */
+let survivors: readonly [Survivor, Survivor]
+
+beforeAll(() => {
+  survivors = [new Survivor(program('worker')), new Survivor(program('worker'))]
+})
+
+afterAll(() => survivors.forEach((one) => one.end()))
+
+async function attempt(shape: string, kills: readonly Kill[], survivor?: Survivor): Promise<Outcome> {
+  const { report, problems, passings } = await killed(shape, kills, survivor)
   const said = problems.map((problem) => `${shape} killed at ${JSON.stringify(kills)}: ${problem}`)
-  return { fired: wasKilled(report), problems: said }
+  return { fired: wasKilled(report), problems: said, passings }
 }
 
-/** One failpoint at passings 1, 1 + stride, … for as long as the run gets there. */
-async function passings(shape: string, name: string): Promise<readonly string[]> {
-  const stride = LONG ? 1 : name === 'commit-after' || name === 'commit-before' ? 3 : 8
+/**
+ * One failpoint at its first passing, and from a later one on that the seed chooses in strides, for as long as the run gets
+ * there; it passes it `count` times if nothing kills it. Over several seeds every passing has its turn.
+ */
+async function passings(shape: string, name: string, count: number, survivor: Survivor): Promise<readonly string[]> {
+  const stride = LONG ? 1 : name === 'commit-after' || name === 'commit-before' ? 6 : 12
+  const most = LONG ? MOST : Math.min(MOST, count)
   const problems: string[] = []
-  for (let passing = 1; passing <= MOST; passing += stride) {
-    const outcome = await attempt(shape, [{ at: `${name}:${passing}` }])
+  for (let passing = 1; passing <= most; passing += passing === 1 ? 1 + (SEED % stride) : stride) {
+    const outcome = await attempt(shape, [{ at: `${name}:${passing}` }], survivor)
     problems.push(...outcome.problems)
     if (!outcome.fired) break
   }
@@ -55,8 +70,17 @@ describe('the crash matrix', () => {
   test.each(MATRIX)(
     'a run of the shape %s survives a kill at every failpoint',
     async (shape) => {
-      const problems = await pairwise(FAILPOINTS, (name) => passings(shape, name))
-      expect(problems.flat()).toEqual([])
+      // Where an undisturbed run does not come by, nothing can be killed.
+      const undisturbed = await attempt(shape, [])
+      expect(undisturbed).toMatchObject({
+        fired: false,
+        problems: [],
+        passings: { 'commit-before': expect.any(Number) },
+      })
+      const problems = await pairwise(FAILPOINTS, (name, lane) =>
+        passings(shape, name, undisturbed.passings[name] ?? 0, survivors[lane]),
+      )
+      expect(problems.flat(), `NERVE_SEED=${SEED}`).toEqual([])
     },
     PATIENCE,
   )

@@ -3,11 +3,11 @@ import type { ChildProcess } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { crash, crashProblems, readJournals, type SeenEffect } from 'nerve/testing'
-import { databaseFile } from '../../src/host/host.ts'
-import { CACHE, killed, pairwise, scratch, started, type Running } from './kill.ts'
+import { databaseFile } from '../../src/host/open-store.ts'
+import { compileCache } from '../built.ts'
+import { killed, pairwise, program, scratch, started, type Running } from './kill.ts'
 import { until } from './shape.ts'
 import { SHAPES } from './shapes.ts'
 
@@ -153,10 +153,10 @@ describe('two hundred runs in one process', () => {
     const seed = Number(process.env['NERVE_SEED'] ?? Date.now() % 1_000_000)
     console.log(`two hundred runs: NERVE_SEED=${seed}`)
     const report = await crash({
-      worker: fileURLToPath(new URL('many-worker.ts', import.meta.url)),
+      worker: program('many-worker'),
       dir,
       kills: [{ after: 20 + (seed % 180) }, { after: 10 + ((seed * 7) % 150) }],
-      env: { NODE_COMPILE_CACHE: CACHE },
+      env: compileCache(),
     })
     expect(crashProblems(report), `NERVE_SEED=${seed}`).toEqual([])
     expect(report.result).toEqual({ runs: 200, right: 200 })

@@ -2,7 +2,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isNerveError, type Context, type Handle, type Host, type StepOptions } from 'nerve'
 import type { AnyDefinition, AnyNode } from '../../src/engine/definition.ts'
-import { witnessAck, witnessEffect } from 'nerve/testing'
+import { witnessAck, witnessEffect } from '../../src/testing/crash-harness.ts'
+
+/** Where a process that has come to its end says how often it passed each failpoint. */
+export const PASSINGS = 'passings.json'
+
+/** What a survivor is given as a line: a shape that was left by a process that died, and the variables for it. */
+export interface Left {
+  readonly shape: string
+  readonly env: Readonly<Record<string, string>>
+}
 
 export interface Shape {
   readonly definitions: readonly [AnyDefinition, ...(AnyDefinition | AnyNode)[]]

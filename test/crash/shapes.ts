@@ -1,7 +1,7 @@
 /** The shapes of run that the crash matrix kills: what each does, who acts on it, and what must come out. */
 import { workflow, isNerveError, type Handle, type Host } from 'nerve'
 import { foldAll } from '../../src/journal/fold.ts'
-import { witnessAck } from 'nerve/testing'
+import { witnessAck } from '../../src/testing/crash-harness.ts'
 import { CONTROL_SHAPES } from './control-shapes.ts'
 import { STATE_SHAPES } from './state-shapes.ts'
 import { ENDED, answering, chain, isOver, until, work, type Shape } from './shape.ts'

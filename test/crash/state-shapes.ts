@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { workflow, type StepCall } from 'nerve'
 import { END, START, channel, fileSaver, send, stateGraph } from 'nerve/state'
-import { crashFolder, witnessEffect } from 'nerve/testing'
+import { crashFolder, witnessEffect } from '../../src/testing/crash-harness.ts'
 import { answering, chain, type Shape } from './shape.ts'
 
 /** Says what it does, and takes a moment. */
