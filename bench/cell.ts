@@ -202,6 +202,8 @@ async function measure(series: Series, job: Job): Promise<Partly> {
     case 'command':
     case 'called':
     case 'streamed':
+    case 'asked':
+    case 'subscribed':
       return measureThroughput(series, job)
     case 'cold':
       throw new Error('a cold start is measured before anything is imported')

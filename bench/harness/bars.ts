@@ -112,7 +112,7 @@ const peersOf = (among: (workload: Workload) => boolean): string[] => [
 ]
 
 function memoryBars(summary: Summary): Bar[] {
-  const shared = (workload: Workload): boolean => !workload.durable && workload.mode !== 'check'
+  const shared = ({ durable, mode }: Workload): boolean => !durable && !['check', 'asked', 'subscribed'].includes(mode)
   const langgraph = (among: (workload: Workload) => boolean): Compared[] =>
     ['langgraph', 'langgraph:memory'].flatMap((name) => faster(summary, 'nerve:memory', name, among))
   const engines = peersOf(shared).filter((name) => !isDurablePeer(name))
@@ -286,6 +286,15 @@ function gatewayBars(summary: Summary): Bar[] {
   ]
 }
 
+/** A query also asks who it is, whether they may, and the database; an event is stored before anybody hears of it. */
+function serverBars(summary: Summary): Bar[] {
+  return [
+    atMost('a query over HTTP, against bare node:http', 4, '×', times(summary, 'nerve:http', 'raw:http', 'W22'), true),
+    atMost('a query over HTTP, against a route of Hono', 4, '×', times(summary, 'nerve:http', 'hono', 'W22'), true),
+    atMost('events to 1,000 who listen, against a bare loop', 3, '×', times(summary, 'nerve:http', 'raw:http', 'W23')),
+  ]
+}
+
 /** Short runs: how they compare is told, and not judged per step. */
 function shortRuns(summary: Summary): Bar[] {
   const few = (durable: boolean) => (workload: Workload, size: number) =>
@@ -311,6 +320,7 @@ export function judge(summary: Summary): Bar[] {
     ...storageBars(summary),
     ...shellBars(summary),
     ...gatewayBars(summary),
+    ...serverBars(summary),
     ...shortRuns(summary),
   ]
 }

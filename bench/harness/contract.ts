@@ -74,6 +74,10 @@ export interface Series {
   readonly called?: Prepare
   /** One call of a model whose n tokens are streamed. */
   readonly streamed?: Prepare
+  /** One query over HTTP. */
+  readonly asked?: Prepare
+  /** The events of a run of n steps, to many who listen over HTTP. */
+  readonly subscribed?: Prepare
   /** Runs until the step after the n-th, which kills its own process. Never returns. */
   readonly seed?: (setup: Setup) => Promise<unknown>
   /** Before `resume` or `read` is timed: loads what is loaded on first use, on an empty store. */
@@ -101,6 +105,8 @@ export type Repeated =
   | 'command'
   | 'called'
   | 'streamed'
+  | 'asked'
+  | 'subscribed'
 export type Mode = Repeated | 'ask' | 'echoed' | 'halted' | 'cold' | 'seed' | 'resume' | 'read' | 'park'
 
 /** One cell of one round: everything the child process needs to know. */

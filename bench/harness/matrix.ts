@@ -1,6 +1,7 @@
 // What is measured, for whom, at which sizes. Pure data. To add an engine: write its adapter, then name it here.
 import type { Mode, Shape } from './contract.ts'
 import { GATEWAYS } from './gateway-workloads.ts'
+import { SERVERS } from './server-workloads.ts'
 import { SHELLS } from './shell-workloads.ts'
 
 export interface Workload {
@@ -58,7 +59,7 @@ export const QUICK_SERIES = [
   'xstate',
   'xstate:sqlite',
   'promises:p-map',
-  ...[...SHELLS, ...GATEWAYS].flatMap((workload) => workload.series),
+  ...[...SHELLS, ...GATEWAYS, ...SERVERS].flatMap((workload) => workload.series),
 ]
 
 /**
@@ -372,7 +373,7 @@ const graphs: readonly Workload[] = [
   },
 ]
 
-export const MATRIX: readonly Workload[] = [...throughput, ...waiting, ...graphs, ...SHELLS, ...GATEWAYS]
+export const MATRIX: readonly Workload[] = [...throughput, ...waiting, ...graphs, ...SHELLS, ...GATEWAYS, ...SERVERS]
 
 /** Whose seeding process leaves the rows behind that a series resumes or reads. */
 export const seededBy = (series: string): string => (series === 'raw:read' ? 'nerve:sqlite' : series)

@@ -158,6 +158,8 @@ function render(section: Section): string {
     case 'command':
     case 'called':
     case 'streamed':
+    case 'asked':
+    case 'subscribed':
       return throughputTable(section)
   }
 }

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 
 export interface Served {
   readonly url: string
@@ -12,7 +12,7 @@ export interface Served {
 
 /** Starts one of the processes beside this file; the first line that it prints is where it listens. */
 export async function serve(file: string, ...args: readonly string[]): Promise<Served> {
-  const child = spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, file), ...args], {
+  const child = spawn(process.execPath, [...process.execArgv, resolve(import.meta.dirname, file), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const close = (): void => void child.kill('SIGKILL')

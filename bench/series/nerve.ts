@@ -175,6 +175,7 @@ const nested = async (setup: Setup) => (await graphs()).nested(setup, open)
 
 const shells = () => import('./nerve-terminal.ts')
 const gateways = () => import('./nerve-gateway.ts')
+const servers = () => import('./nerve-server.ts')
 
 export async function load(): Promise<Series> {
   return {
@@ -200,5 +201,7 @@ export async function load(): Promise<Series> {
     command: async () => (await shells()).command(),
     called: async (setup) => (await gateways()).called(setup),
     streamed: async (setup) => (await gateways()).streamed(setup),
+    asked: async (setup) => (await servers()).asked(setup),
+    subscribed: async (setup) => (await servers()).subscribed(setup),
   }
 }

@@ -211,6 +211,7 @@ async function read({ dir }: Setup): Promise<number> {
 const shells = () => import('./raw-terminal.ts')
 
 const gateways = () => import('./raw-gateway.ts')
+const servers = () => import('./raw-server.ts')
 
 export async function load(): Promise<Series> {
   return {
@@ -230,5 +231,7 @@ export async function load(): Promise<Series> {
     command: async () => (await shells()).command(),
     called: async () => (await gateways()).called(),
     streamed: async (setup) => (await gateways()).streamed(setup),
+    asked: async () => (await servers()).asked(),
+    subscribed: async (setup) => (await servers()).subscribed(setup),
   }
 }
