@@ -25,6 +25,7 @@ const node = agent('coder', {
     : { gateway: { url: gateway.url, token: () => ({ token, revoke: () => undefined }) } }),
 })
 
+const answered = new Set<string>()
 const build = workflow('build', (ctx) => ctx.run(node, prompt))
 const host = await createHost({ dir, definitions: [build], recover: false })
 host.subscribe({ live: true }, (part) => {
@@ -34,9 +35,9 @@ host.subscribe({ live: true }, (part) => {
 if (job.again) {
   const run = await host.handle(await theRun())
   await host.recover()
-  const answered = setInterval(() => void allowAll(), 100)
+  const answering = setInterval(() => void allowAll(), 100)
   const result = await run.result()
-  clearInterval(answered)
+  clearInterval(answering)
   say({ result, sessions: await sessions() })
   await node.stop()
   await host.close()
@@ -57,7 +58,12 @@ async function tell(): Promise<void> {
 }
 
 async function allowAll(): Promise<void> {
-  for (const { id } of await host.inbox()) await host.answer(id, 'allow')
+  for (const { id } of await host.inbox()) {
+    // The round before may still be at it.
+    if (answered.has(id)) continue
+    answered.add(id)
+    await host.answer(id, 'allow')
+  }
 }
 
 /** The ids of the sessions that the journal names, in order. */

@@ -92,8 +92,8 @@ export function killed(name: AgentName | 'scripted', skip: { readonly compaction
       const second = new Worker({ ...given, again: true })
       await once(second.child, 'close')
       const named = second.last.sessions ?? []
-      if (resumes) expect(named).toEqual(sessions)
-      else expect(named).toHaveLength(2)
+      if (resumes) expect(named, second.errors).toEqual(sessions)
+      else expect(named, second.errors).toHaveLength(2)
       await untilNone(given.cwd)
       return second.last.result?.text ?? second.errors
     }

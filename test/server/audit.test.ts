@@ -19,15 +19,19 @@ const secretive = workflow('secretive', (ctx) => ctx.waitFor('key'))
 const as = (by: string, via = 'http'): Caller => ({ scope: 'control', local: false, by, via })
 
 async function stage(): Promise<{ readonly host: Host; readonly ask: ReturnType<typeof asker> }> {
-  const host = await createHost({ store: 'memory', definitions: [asking, parent, costly, secretive] })
+  const clock = new SimulatedClock()
+  const host = await createHost({ store: 'memory', clock, definitions: [asking, parent, costly, secretive] })
   onTestFinished(() => host.close())
-  return { host, ask: asker(host) }
+  return { host, ask: asker(host, clock) }
 }
 
-function asker(host: Host) {
+/** Each call has its own moment: what happens to different runs in one moment has no order. */
+function asker(host: Host, clock: SimulatedClock) {
   const service = createService(host)
-  return async <Output = AuditRow[]>(name: string, input: object, by = 'ada'): Promise<Output> =>
-    (await service.call(name, input, as(by))) as Output
+  return async <Output = AuditRow[]>(name: string, input: object, by = 'ada'): Promise<Output> => {
+    clock.advance(1)
+    return (await service.call(name, input, as(by))) as Output
+  }
 }
 
 const told = (rows: readonly AuditRow[]): string[] => rows.toReversed().map(({ by, action }) => `${by} ${action}`)
