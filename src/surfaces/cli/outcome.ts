@@ -85,7 +85,7 @@ export function resultLines(out: Output, outcome: Outcome, now: number): string[
         ...value(end),
       ]
     case 'failed':
-      return [headline(out, row, 'bad'), clean(failureText(outcome)), hint(out, `nerve show ${row.run}`)]
+      return [headline(out, row, 'bad'), failureText(outcome), hint(out, `nerve show ${row.run}`)]
     case 'cancelled':
       return [headline(out, row, 'warn')]
     case 'exhausted':

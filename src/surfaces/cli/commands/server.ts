@@ -7,6 +7,7 @@ import { announce, fateOf, findDaemon, isAlive, launch } from '../../daemon/find
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { trustProject } from '../trust-project.ts'
+import { clean } from '../printable.ts'
 import { daemonCommand } from '../project-daemon.ts'
 import { pause, untilSignal } from '../until-signal.ts'
 import { wholeNumber } from '../values.ts'
@@ -222,7 +223,7 @@ async function logs({ args, dir, out }: Invocation): Promise<number> {
   if (!existsSync(log)) throw new NerveError('not-found', `There is no log of a daemon in ${dir}.`)
   const write = (text: string): void => {
     if (out.json) for (const line of text.split('\n').filter((one) => one !== '')) out.data({ line })
-    else out.write(text)
+    else out.write(process.stdout.isTTY ? clean(text) : text)
   }
   const text = readFrom(log, 0)
   write(

@@ -6,7 +6,7 @@ import { budgetText, joined } from '../event-lines.ts'
 import { EXIT } from '../exit-code.ts'
 import { questionText, spent } from '../outcome.ts'
 import type { Output } from '../output.ts'
-import { brief, clean, readable, withoutStack } from '../printable.ts'
+import { brief, readable, withoutStack } from '../printable.ts'
 import { Progress } from '../progress.ts'
 import { withRun } from '../project.ts'
 import type { RunHost } from '../run-host.ts'
@@ -90,7 +90,7 @@ function showLines(out: Output, shown: Shown): string[] {
   )
   return [
     `${out.tone(row.definition, 'bold')}  ${row.run}  ${row.status}`,
-    ...facts(shown, now).map(([name, text]) => `  ${out.tone(name.padEnd(9), 'dim')} ${clean(text)}`),
+    ...facts(shown, now).map(([name, text]) => `  ${out.tone(name.padEnd(9), 'dim')} ${text}`),
     ...(tree.length === 0 ? [] : ['']),
     ...tree.map(({ line }) => renderLine(line, columns, out.color)),
     ...(questions.length === 0 ? [] : ['', ...questions]),
@@ -129,8 +129,8 @@ function planText(plan: ResumePlan): string {
 function ending(out: Output, { row, progress }: Shown): string[] {
   const end = progress.ends.get(row.run)
   if (end?.type === 'run-failed') {
-    const stack = out.verbose && end.error.stack !== undefined ? [clean(end.error.stack)] : []
-    return ['', `${out.tone('error', 'bad')}  ${clean(end.error.message)}`, ...stack]
+    const stack = out.verbose && end.error.stack !== undefined ? [end.error.stack] : []
+    return ['', `${out.tone('error', 'bad')}  ${end.error.message}`, ...stack]
   }
   if (end?.type === 'run-completed' && end.output !== undefined) return ['', readable(end.output)]
   if (row.status === 'crashed') return ['', `Its process is gone. Drive it on: nerve resume ${row.run}`]
