@@ -92,6 +92,7 @@ test('answers, signals, forks, pauses and budgets go through the daemon', async 
     return { code, ...jsonLines(out).at(-1) }
   }
   expect(await last('run', 'asking.ts')).toMatchObject({ code: 3, status: 'waiting' })
+  expect(await nerve(['interrupt', 'last'])).toMatchObject({ code: 2, err: expect.stringContaining('nothing runs') })
   const answered = await nerve(['answer', 'last', 'publish', '--json'])
   expect(answered.code).toBe(3)
   // What was known before is not told again.

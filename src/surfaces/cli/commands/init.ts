@@ -1,5 +1,5 @@
 /** `nerve init`: writes what a project needs, and never over what is there. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { NerveError } from '../../../base/nerve-error.ts'
 import { makeOwnFolder } from '../../../base/own-folder.ts'
@@ -31,6 +31,8 @@ interface Made {
 export async function run({ args, out, cwd }: Invocation): Promise<number> {
   // Here, and not in the project around it: a new project may be inside another one.
   const dir = resolve(cwd, args.words[0] ?? args.text('dir') ?? '.')
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new NerveError('bad-file', `${dir} is a file. Give a folder: nerve init FOLDER`)
   const made = await make(dir)
   const { created, kept, next } = made
   out.data({ dir, created, kept, next: next.map(([command]) => command) })

@@ -3,7 +3,7 @@ import { distrustFolder, trustFolder, trustedFolders } from '../../../host/node-
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { oneLine } from '../printable.ts'
-import { projectFolder } from '../project-folder.ts'
+import { folderNamed } from '../project-folder.ts'
 
 export async function run({ args, out, dir, cwd }: Invocation): Promise<number> {
   if (args.flag('list')) {
@@ -16,7 +16,7 @@ export async function run({ args, out, dir, cwd }: Invocation): Promise<number> 
     return EXIT.done
   }
   const [given] = args.words
-  const folder = given === undefined ? dir : projectFolder(cwd, given)
+  const folder = given === undefined ? dir : folderNamed(cwd, given, 'DIR')
   const revoked = args.flag('revoke')
   const had = revoked ? distrustFolder(folder) : (trustFolder(folder), true)
   out.data({ folder, trusted: !revoked })
