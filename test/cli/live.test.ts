@@ -106,9 +106,13 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     expect(effects()).toEqual(['after-revise', 'before'])
   })
 
-  test('an answer from another process lets it go on', async () => {
+  test('an answer from another process lets it go on, and keys that come late do not answer the next question', async () => {
     const { terminal, nerve, until } = open({ 'asking.ts': files.asking })
-    const first = terminal(['run', 'asking.ts'], [['Under which name?', 'Bob\r']])
+    const keys = [
+      ['Under which name?', 'lish\r'],
+      ['> ', 'Bob\r'],
+    ] as const
+    const first = terminal(['run', 'asking.ts'], keys)
     await first.shown('1 publish'.slice(2))
     await until(
       async () => JSON.parse((await nerve(['inbox', '--json'])).out).length === 1,

@@ -18,6 +18,9 @@ const DRAWING_SHARE = 20
 /** What stays in the terminal when the run is over; `nerve show` has it all. */
 const MOST_LAST_LINES = 100
 
+/** When somebody else has answered, what is typed just now is meant for the old question. */
+const DEAF_MS = 1_000
+
 interface Asking {
   readonly question: KnownQuestion
   readonly problem: string | undefined
@@ -33,6 +36,7 @@ export class LiveView implements View {
   #beat = 0
   #said: string | undefined
   #asking: Asking | undefined
+  #deafUntil = 0
 
   constructor(
     out: Output,
@@ -70,10 +74,14 @@ export class LiveView implements View {
         this.#screen.redraw()
         resolve(text)
       }
-      const dismissed = (): void => end(undefined)
+      const dismissed = (): void => {
+        this.#deafUntil = Date.now() + DEAF_MS
+        end(undefined)
+      }
       const stopKeys = readKeys((key) => {
         if (key.ctrl === true && (key.name === 'c' || key.name === 'd')) return this.#keys.interrupt()
         if (key.ctrl === true && key.name === 'z' && this.#keys.leave !== undefined) return this.#keys.leave()
+        if (Date.now() < this.#deafUntil) return
         if (key.name !== 'return' && key.name !== 'enter') asking.line = typed(asking.line, key)
         else if (asking.line.text.trim() !== '') return end(asking.line.text.trim())
         this.#screen.redraw()
@@ -123,9 +131,12 @@ export class LiveView implements View {
     const asking = this.#asking
     if (asking === undefined) return { lines: said }
     const { line, column } = typedLine(asking.line, columns)
+    const question = questionLines(asking.question, columns, Date.now())
+    if (Date.now() < this.#deafUntil)
+      return { lines: [...question, [{ text: 'Somebody else has answered the one before.', tone: 'warn' }]] }
     const problem: Line[] = asking.problem === undefined ? [] : [[{ text: `  ${asking.problem}`, tone: 'bad' }]]
     return {
-      lines: [...questionLines(asking.question, columns, Date.now()), ...problem, ...said, line],
+      lines: [...question, ...problem, ...said, line],
       caret: { line: 0, column },
     }
   }
