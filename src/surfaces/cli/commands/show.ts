@@ -102,7 +102,8 @@ function facts(shown: Shown, now: number): (readonly [string, string])[] {
   const { row, forks, entries, progress } = shown
   const created = entries.get(row.run)?.[0]?.event
   const input = created?.type === 'run-created' ? created.input : undefined
-  const time = showDuration(Math.max(0, (row.ended ?? row.updated) - row.created))
+  const until = row.status === 'running' ? now : row.updated
+  const time = showDuration(Math.max(0, (row.ended ?? until) - row.created))
   const plan = progress.plans.get(row.run)
   return [
     ['started', `${new Date(row.created).toLocaleString('sv')}, ${time}${row.ended === undefined ? ' so far' : ''}`],
