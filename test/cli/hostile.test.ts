@@ -41,6 +41,8 @@ test('names, prompts, signals, reasons and results are shown without what would 
     const { out, err } = await nerve(call)
     expect({ call: call[0], found: ESCAPES.exec(out + err)?.index }).toEqual({ call: call[0], found: undefined })
     expect(out + err).not.toBe('')
+    // A label that nobody can type is chosen by its number.
+    if (call[0] === 'inbox') expect(out).toMatch(/nerve answer \S+ 1\n/)
   }
 })
 

@@ -121,3 +121,15 @@ test('answers, signals, forks, pauses and budgets go through the daemon', async 
     expect.arrayContaining(['answered', 'cancelled', 'signalled', 'forked', 'started']),
   )
 })
+
+test('a daemon that is killed while nobody watches: who looks is told, who watches sees the run end', async () => {
+  const { nerve, until, write, kill, effects } = open({ 'slow.ts': files.slow })
+  await nerve(['run', 'slow.ts', '--detach'])
+  await until(() => effects().includes('hold'), 'the step runs')
+  await kill()
+  expect((await nerve(['ps'])).out).toMatch(/crashed .* its process is gone: nerve resume --all/)
+  expect((await nerve(['server', 'status'])).code).toBe(1)
+  write('go', '')
+  expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('over') })
+  expect(effects()).toEqual(['first', 'hold', 'hold', 'last'])
+})

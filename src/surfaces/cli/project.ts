@@ -62,13 +62,19 @@ export function forDriving(out: Output): Opener<RunHost> {
   return async (dir) => (await daemonOf(dir)) ?? (await daemonAt(dir, out)) ?? (await openProject(dir, out)).host
 }
 
+/** Whoever watches a run wants to see it end: a daemon that has died is started again. An answer may take the run into this process. */
+export function forWatching(out: Output): Opener<RunHost> {
+  if (out.interactive) return forDriving(out)
+  return async (dir) => (await daemonOf(dir)) ?? (await daemonAt(dir, out)) ?? (await openHost(dir))
+}
+
 /** Code that is looked at with no effects runs here, whoever has the runs. */
 export function inThisProcess(out: Output): Opener<Host> {
   return async (dir) => (await openProject(dir, out)).host
 }
 
 async function daemonAt(dir: string, out: Output): Promise<RunHost | undefined> {
-  if (!out.interactive && !existsSync(join(dir, '.nerve', 'server.json'))) return undefined
+  if (!out.interactive && !existsSync(daemonTrace(dir))) return undefined
   const { isLocal, startedDaemon } = await import('./project-daemon.ts')
   return isLocal() ? undefined : startedDaemon(dir, out)
 }

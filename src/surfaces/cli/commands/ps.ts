@@ -64,5 +64,6 @@ function noteOf(row: RunRow, now: number): string {
   const [signal] = row.signals
   if (signal !== undefined) return `waits for the signal ${brief(signal, 60)}`
   if (row.error !== undefined) return brief(row.error, 60)
+  if (row.status === 'crashed') return 'its process is gone: nerve resume --all'
   return row.wake === undefined ? '' : `wakes in ${showDuration(Math.max(0, row.wake - now))}`
 }
