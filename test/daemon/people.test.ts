@@ -52,6 +52,7 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     const { terminal, nerve, write, until, log } = open({ 'asking.ts': files.asking, 'slow.ts': files.slow })
     const left = await terminal(['run', 'asking.ts'], [[QUESTION, '\u001A']]).ended
     expect({ code: left.code, out: left.out }).toEqual({ code: 0, out: expect.stringContaining('goes on. Come back') })
+    expect(left.out).toContain('Ctrl-Z leaves it running, Ctrl-C pauses it')
     const [asking] = JSON.parse((await nerve(['ps', '--json'])).out)
     expect(asking).toMatchObject({ definition: 'asking', status: 'waiting' })
 

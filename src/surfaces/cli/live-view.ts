@@ -129,15 +129,16 @@ export class LiveView implements View {
   #below(columns: number): Frame {
     const said: Line[] = this.#said === undefined ? [] : [[{ text: this.#said, tone: 'warn' }]]
     const asking = this.#asking
-    if (asking === undefined) return { lines: said }
+    const hint: Line = [{ text: this.#keys.hint, tone: 'dim' }]
+    if (asking === undefined) return { lines: said.length === 0 ? [hint] : said }
     const { line, column } = typedLine(asking.line, columns)
     const question = questionLines(asking.question, columns, Date.now())
     if (Date.now() < this.#deafUntil)
       return { lines: [...question, [{ text: 'Somebody else has answered the one before.', tone: 'warn' }]] }
     const problem: Line[] = asking.problem === undefined ? [] : [[{ text: `  ${asking.problem}`, tone: 'bad' }]]
     return {
-      lines: [...question, ...problem, ...said, line],
-      caret: { line: 0, column },
+      lines: [...question, ...problem, ...said, line, hint],
+      caret: { line: 1, column },
     }
   }
 }
