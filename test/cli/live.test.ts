@@ -1,7 +1,8 @@
 /** What a person sees at a terminal: the screen redrawn in place, questions asked right there, the cursor given back. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { NOTHING, typed, typedLine } from '../../src/surfaces/cli/prompt.ts'
+import { NOTHING, problemLines, typed, typedLine } from '../../src/surfaces/cli/prompt.ts'
 import { Screen, type Frame } from '../../src/surfaces/cli/screen.ts'
+import { renderLine } from '../../src/surfaces/cli/style.ts'
 import { HAS_TERMINAL, project, type Project } from './nerve.ts'
 import { TerminalScreen } from './terminal-screen.ts'
 import * as files from './workflows.ts'
@@ -68,6 +69,15 @@ describe('the line being typed', () => {
     expect(type('one', { name: 'u', ctrl: true }).text).toBe('')
     expect(type('pasted\nline\u001B[31m').text).toBe('pasted line')
     expect(type('a', { name: 'x', ctrl: true }).text).toBe('a')
+  })
+
+  test('why an answer was not taken ends with what can be done, however long it is', () => {
+    const problem = `"${'word '.repeat(40)}" is not a choice of 'Publish?'. Choose 1 (publish), 2 (revise).`
+    const lines = problemLines(problem, 40).map((line) => renderLine(line, 39, false))
+    expect(lines).toHaveLength(3)
+    expect(lines[0]).toMatch(/^ {2}"word .*…$/)
+    expect(lines.slice(1).join(' ').replaceAll(/ +/g, ' ')).toContain('Choose 1 (publish), 2 (revise).')
+    expect(problemLines('short', 40)).toHaveLength(1)
   })
 
   test('is moved along in a narrow terminal', () => {

@@ -4,7 +4,7 @@ import type { RunEvent } from '../../host/api.ts'
 import { joined, usageText } from './event-lines.ts'
 import { readKeys } from './read-keys.ts'
 import type { Output } from './output.ts'
-import { NOTHING, questionLines, typed, typedLine, type Typed } from './prompt.ts'
+import { NOTHING, problemLines, questionLines, typed, typedLine, type Typed } from './prompt.ts'
 import type { KnownQuestion, KnownRun, Progress } from './progress.ts'
 import { Screen, type Frame, type Terminal } from './screen.ts'
 import type { Line } from './style.ts'
@@ -135,7 +135,7 @@ export class LiveView implements View {
     const question = questionLines(asking.question, columns, Date.now())
     if (Date.now() < this.#deafUntil)
       return { lines: [...question, [{ text: 'Somebody else has answered the one before.', tone: 'warn' }]] }
-    const problem: Line[] = asking.problem === undefined ? [] : [[{ text: `  ${asking.problem}`, tone: 'bad' }]]
+    const problem = asking.problem === undefined ? [] : problemLines(asking.problem, columns)
     return {
       lines: [...question, ...problem, ...said, line, hint],
       caret: { line: 1, column },

@@ -75,7 +75,10 @@ async function restart(invocation: Invocation): Promise<number> {
     if (!ended || before === undefined || !isNerveError(error)) throw error
     await launch(dir, daemonCommand(dir, before))
     const { code, message, data } = error
-    throw new NerveError(code, `${message.replace(/\.?$/, '.')} The daemon runs again, as it did before.`, { data, cause: error })
+    throw new NerveError(code, `${message.replace(/\.?$/, '.')} The daemon runs again, as it did before.`, {
+      data,
+      cause: error,
+    })
   }
 }
 
