@@ -50,7 +50,7 @@ function hook(): void {
 
 /** What no file of the older kind of modules can have: a line that begins with an import or an export. */
 const MODULE_SYNTAX = /^(?:import|export)[\s{*]/m
-const OLDER_SYNTAX = /\bmodule\.exports\b/
+const OLDER_SYNTAX = /\bmodule\.exports\b|^exports\./m
 
 /**
  * The package around a file may say that its files are of the older kind, as `npm init` makes it say. A definition that is written as

@@ -19,7 +19,9 @@ test('in a package whose files are not modules, as npm init makes it, a workflow
   const { nerve } = open({
     ...FILES,
     'package.json': '{"type":"commonjs"}',
-    'older.js': `// export default nothing
+    'older.js': `const text = \`
+export default nothing
+\`
 const { workflow } = require('nerve')
 module.exports = workflow('older', async (ctx) => ctx.step('one', () => 'as ever'))
 `,
