@@ -13,7 +13,7 @@ const LEAST_BESIDE = 30
 export function helpFor(argv: readonly string[], version: string): number {
   const json = argv.includes('--json')
   const [name, verb] = argv.filter((word) => !word.startsWith('-'))
-  if (name === undefined) {
+  if (name === undefined || name === 'help') {
     console.log(json ? JSON.stringify({ version, commands: COMMANDS.map(helpData) }) : overview(version))
     return 0
   }

@@ -24,7 +24,7 @@ function nodeIsTooOld(): boolean {
 
 async function main(argv: readonly string[]): Promise<number> {
   const [first] = argv
-  if (first === '--version' || first === '-v' || first === '-V') {
+  if (first === '--version' || first === '-v' || first === '-V' || first === 'version') {
     console.log(argv.includes('--json') ? JSON.stringify({ version: version(), node: process.version }) : version())
     return 0
   }
