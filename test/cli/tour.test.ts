@@ -57,10 +57,7 @@ test.skipIf(!HAS_TERMINAL).each([
   ['Ctrl-C', '\u0003'],
   ['Ctrl-D', '\u0004'],
 ])('%s at a question ends it, and leaves nothing behind', async (_name, key) => {
-  const script = JSON.stringify([
-    ['How long may it be?', ''],
-    ['> ', key],
-  ])
+  const script = JSON.stringify([['    > ', key]])
   const command = [process.execPath, '--conditions=nerve-source', MAIN]
   const { code, out } = await start('python3', [TERMINAL, '80', '30', script, ...command])
   expect(out).not.toMatch(/Error|Warning/)

@@ -53,12 +53,12 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     const left = await terminal(['run', 'asking.ts'], [[QUESTION, '\u001A']]).ended
     expect({ code: left.code, out: left.out }).toEqual({ code: 0, out: expect.stringContaining('goes on. Come back') })
     expect(left.out).toContain('Ctrl-Z leaves it running, Ctrl-C pauses it')
-    expect(left.out).toContain('The daemon of this project runs now, process')
+    expect(left.out).toContain('The daemon runs now, process')
     const [asking] = JSON.parse((await nerve(['ps', '--json'])).out)
     expect(asking).toMatchObject({ definition: 'asking', status: 'waiting' })
 
     const paused = await terminal(['run', 'slow.ts'], [['hold', '\u0003']]).ended
-    expect(paused.out).not.toContain('The daemon of this project')
+    expect(paused.out).not.toContain('The daemon runs now')
     expect({ code: paused.code, out: paused.out }).toEqual({ code: 3, out: expect.stringContaining('nerve resume') })
     await until(() => log().includes('holding'), 'the step goes on in the daemon')
     const cancelled = await terminal(

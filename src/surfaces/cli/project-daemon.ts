@@ -60,8 +60,7 @@ export async function startedDaemon(dir: string, out: Output): Promise<DaemonHos
   // Whoever is at a terminal is told of a process that stays behind.
   if (started && out.interactive)
     tell(
-      `The daemon of this project ${died ? 'had died, and runs again' : 'runs now'}, process ${daemon.record.pid}: runs go on in it without this window. ` +
-        'More: nerve server status',
+      `The daemon ${died ? 'had died. It runs again' : 'runs now'}, process ${daemon.record.pid}: runs go on without this window.`,
     )
   return asHost(daemon, dir)
 }
