@@ -10,12 +10,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { createHost, type RunEvent } from 'nerve'
 import { agent, scriptedAgent, type AgentNode, type AgentNodeOptions } from 'nerve/agents'
 import { createGateway, scripted } from 'nerve/gateway'
 import { jsonSchema } from 'nerve/spec'
 import { print, quiet, title, tone } from '../tour/print.ts'
+import { typed } from '../tour/typed.ts'
 import { ROOT, foundAgents, type Found } from './found.ts'
 import { model, steps } from './script.ts'
 import { team } from './team.ts'
@@ -103,15 +103,10 @@ async function person(prompt: string, choices: readonly string[]): Promise<strin
     print(`  ${tone('→', 'green')} ${choices[0]} ${tone('(nobody is at a terminal: answered by itself)', 'dim')}`)
     return choices[0] ?? ''
   }
-  const reader = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    for (;;) {
-      const said = (await reader.question(`    ${choices.map((one, at) => `${at + 1} ${one}`).join('  ')} > `)).trim()
-      const chosen = choices.find((one, at) => said === one || said === String(at + 1))
-      if (chosen !== undefined) return chosen
-    }
-  } finally {
-    reader.close()
+  for (;;) {
+    const said = await typed(`    ${choices.map((one, at) => `${at + 1} ${one}`).join('  ')} > `)
+    const chosen = choices.find((one, at) => said === one || said === String(at + 1))
+    if (chosen !== undefined) return chosen
   }
 }
 

@@ -11,12 +11,12 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
 import { createHost, type RunEvent } from 'nerve'
 import { createGateway, scripted } from 'nerve/gateway'
 import { eventText, print, quiet, title, tone } from './print.ts'
 import { script } from './script.ts'
+import { typed } from './typed.ts'
 
 /** The tools that the model uses after its second reply: the second look_up. */
 const KILL_DURING = 'writer/tools#2/1/look_up'
@@ -91,14 +91,9 @@ async function answer(question: string, choices: readonly string[]): Promise<voi
   }
 }
 
-async function person(choices: readonly string[]): Promise<string> {
-  const reader = createInterface({ input: process.stdin, output: process.stdout })
+function person(choices: readonly string[]): Promise<string> {
   for (const [index, choice] of choices.entries()) print(`    ${index + 1} ${choice}`)
-  try {
-    return await reader.question('    > ')
-  } finally {
-    reader.close()
-  }
+  return typed('    > ')
 }
 
 async function tour(): Promise<void> {

@@ -1,2 +1,9 @@
 /** `npm start` shows the tour, `npm start -- agents` the agents. */
-await import(process.argv[2] === 'agents' ? '../agents/main.ts' : './main.ts')
+const [which = '--'] = process.argv.slice(2)
+if (which === 'agents') await import('../agents/main.ts')
+else if (which.startsWith('--')) await import('./main.ts')
+else {
+  console.error(`There is no tour '${which}'. There are: npm start, and npm start -- agents`)
+  process.exitCode = 2
+}
+export {}

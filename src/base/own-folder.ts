@@ -11,9 +11,17 @@ const IGNORE = '.gitignore'
 
 /** Makes the folder; one that is there stays as it is. */
 export function makeOwnFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (readdirSync(folder).length === 0) writeFileSync(join(folder, HERE), `${markOf(folder)}\n`, { mode: 0o600 })
-  if (!existsSync(join(folder, IGNORE))) writeFileSync(join(folder, IGNORE), '*\n')
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (readdirSync(folder).length === 0) writeFileSync(join(folder, HERE), `${markOf(folder)}\n`, { mode: 0o600 })
+    if (!existsSync(join(folder, IGNORE))) writeFileSync(join(folder, IGNORE), '*\n')
+  } catch (cause) {
+    throw new NerveError(
+      'store-failed',
+      `${folder} could not be made: ${(cause as Error).message}. Check that ${dirname(folder)} can be written, or work in another folder.`,
+      { cause },
+    )
+  }
 }
 
 /** False for a copy, and for one that somebody else made. */

@@ -37,6 +37,8 @@ import type { OpenWait } from './waits.ts'
 /** How long a resting replay may stay short of what is recorded before it counts as diverged. */
 const REPLAY_GRACE_MS = 1_000
 const REPLAY_LOOK_MS = 20
+/** What lists show of steps and usage is written this often, and not with each step. */
+const HEAD_AGE_MS = 1_000
 const NOT_ACTIVE = {}
 
 export interface ExecutionOptions {
@@ -95,8 +97,7 @@ export class Execution implements Source {
   #settled: { readonly command: number; readonly result: string }[] | undefined
   readonly #ticked: (() => void)[] = []
   #handed = false
-  #headVersion = 0
-  #headIdle = false
+  #head = { version: 0, idle: false, time: 0 }
   #headStatus: RunStatus | undefined
   #headDelayed = false
   #closed: NerveError | undefined
@@ -117,7 +118,7 @@ export class Execution implements Source {
     this.#durability = options.durability
     this.#host = options.host
     this.#create = options.fresh
-    this.#headVersion = options.state.headVersion
+    this.#head.version = options.state.headVersion
     this.ledger = new Ledger(options.state, options.parent?.ledger, () => this.activeNow / 1_000)
     const drains = new Drains()
     this.#delivery = new Delivery(drains, () => this.committer.arm(this))
@@ -335,10 +336,11 @@ export class Execution implements Source {
 
   #headIfChanged(): Append['head'] {
     const idle = this.state.children.size > 0 && this.tree.idle
-    if (!this.#create && this.#headVersion === this.state.headVersion && this.#headIdle === idle) return undefined
-    if (this.#canWait()) return undefined
-    this.#headVersion = this.state.headVersion
-    this.#headIdle = idle
+    const { headVersion, updated } = this.state
+    const { version, idle: before, time } = this.#head
+    const same = headVersion === version && idle === before && updated - time < HEAD_AGE_MS
+    if ((same && !this.#create) || this.#canWait()) return undefined
+    this.#head = { version: headVersion, idle, time: updated }
     const head = headOf(this.state, idle)
     this.#headStatus = head.status
     return head

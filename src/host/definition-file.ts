@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { NerveError } from '../base/nerve-error.ts'
 import type { AnyDefinition, AnyNode, AnyRunnable } from '../engine/definition.ts'
 import { isDefinition, isNode } from '../engine/run-node.ts'
-import { addressOf, importedAddress, notLoaded, noticeChanges } from './module-versions.ts'
+import { addressOf, importedAddress, isInstalled, notLoaded, noticeChanges } from './module-versions.ts'
 import { SPEC_KINDS } from './spec-kinds.ts'
 
 const CODE_KINDS: readonly string[] = ['.ts', '.mts', '.js', '.mjs']
@@ -43,9 +43,27 @@ function hook(): void {
       const found = next(specifier, context)
       // Modules that are required are kept under their path.
       if (context.conditions?.includes('require') === true) return found
-      return { ...found, url: importedAddress(found.url, context.parentURL) }
+      return { ...asModule(found), url: importedAddress(found.url, context.parentURL) }
     },
   })
+}
+
+/** What no file of the older kind of modules can have: a line that begins with an import or an export. */
+const MODULE_SYNTAX = /^(?:import|export)[\s{*]/m
+const OLDER_SYNTAX = /\bmodule\.exports\b|^exports\./m
+
+/**
+ * The package around a file may say that its files are of the older kind, as `npm init` makes it say. A definition that is written as
+ * a module is one all the same.
+ */
+function asModule<Found extends { readonly url: string; readonly format?: string | null | undefined }>(
+  found: Found,
+): Found {
+  const { url, format } = found
+  if (!/^commonjs(-typescript)?$/.test(format ?? '') || !url.startsWith('file:') || isInstalled(url)) return found
+  const text = readFileSync(new URL(url), 'utf8')
+  if (!MODULE_SYNTAX.test(text) || OLDER_SYNTAX.test(text)) return found
+  return { ...found, format: format?.replace('commonjs', 'module') }
 }
 
 /**

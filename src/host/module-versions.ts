@@ -68,7 +68,7 @@ function outdate(changed: readonly Known[]): void {
   }
 }
 
-function isInstalled(url: string): boolean {
+export function isInstalled(url: string): boolean {
   return url.includes('/node_modules/')
 }
 

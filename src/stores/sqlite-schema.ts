@@ -142,8 +142,8 @@ export function storeError(error: unknown, file: string): NerveError {
 
 /** The folder, and an empty file for this user alone: SQLite gives the files beside it the same mode. */
 function prepare(file: string): void {
+  makeOwnFolder(dirname(file))
   try {
-    makeOwnFolder(dirname(file))
     closeSync(openSync(file, 'a', 0o600))
   } catch (cause) {
     throw new NerveError('store-failed', `${file} could not be made: ${(cause as Error).message}.`, { cause })

@@ -1,7 +1,9 @@
 /** What holds for every command there is, by going over the table of commands. */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { CommandSpec } from '../../src/surfaces/cli/command-spec.ts'
+import { parseArguments } from '../../src/surfaces/cli/arguments.ts'
+import { verbOf, type CommandSpec } from '../../src/surfaces/cli/command-spec.ts'
 import { COMMANDS } from '../../src/surfaces/cli/command-table.ts'
 import { commandHelp, helpData } from '../../src/surfaces/cli/help.ts'
 import { HAS_TERMINAL, jsonLines, project, type Project } from './nerve.ts'
@@ -53,6 +55,28 @@ describe.each(ALL.map((spec) => [spec.name, spec] as const))('%s', (name, spec) 
         : [`\`${group} `]
     expect([`\`${name}\``, ...rest].filter((words) => table.includes(words))).not.toEqual([])
   })
+})
+
+test.skipIf(spawnSync('bash', ['-c', 'true']).status !== 0)('examples can be typed as they are', () => {
+  // What stands around a call does nothing; with no PATH, what is not known here would be told of.
+  const idle = ['cat', 'cd', 'claude', 'codex', 'jq', 'source', 'tmux'].map((name) => `${name}() { :; }`)
+  const examples = ALL.flatMap((spec) => spec.examples.map(([command]) => command.replace(/ > .*/, '')))
+  const script = ['PATH=', `nerve() { printf '%s\\0' call "$@" >&9; }`, ...idle, ...examples].join('\n')
+  const typed = spawnSync('bash', ['-c', script], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'ignore', 'pipe', 'ignore', 'ignore', 'ignore', 'ignore', 'ignore', 'ignore', 'pipe'],
+  })
+  expect(typed.stderr).toBe('')
+  const calls = String(typed.output[9])
+    .split('call\0')
+    .slice(1)
+    .map((call) => call.split('\0').slice(0, -1))
+  expect(calls.length).toBeGreaterThan(100)
+  for (const [first = '', ...rest] of calls.filter(([word]) => word !== 'help')) {
+    const command = COMMANDS.find(({ name }) => name === first)
+    const spec = command?.verbs === undefined ? command : verbOf(command, rest.shift() ?? '')
+    expect(() => parseArguments(spec!, rest), `${first} ${rest.join(' ')}`).not.toThrow()
+  }
 })
 
 test('a call that makes no sense is a JSON error with --json, of every command', async () => {

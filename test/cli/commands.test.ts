@@ -207,6 +207,12 @@ describe('help and version', () => {
     expect(page).not.toContain('--owned')
   })
 
+  test('help of help is help, and version is known without its dashes', async () => {
+    const { nerve } = open()
+    expect((await nerve(['help', 'help'])).out).toBe((await nerve(['--help'])).out)
+    expect((await nerve(['version'])).out).toBe((await nerve(['--version'])).out)
+  })
+
   test('--version', async () => {
     const { nerve } = open()
     expect((await nerve(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/)

@@ -1,5 +1,5 @@
 /** `nerve init`, and that what it says to do next works as it says. */
-import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAgents } from 'nerve/agents'
 import { afterEach, expect, test } from 'vitest'
@@ -68,6 +68,18 @@ test('in a package that has no modules, the files are called what Node takes for
   expect(read('package.json')).toBe('{"name":"old","type":"commonjs"}')
   expect(await nerve(['run', 'workflows/hello.mts', '--yes'])).toMatchObject({ code: 0, err: '' })
   expect(await nerve(['node', 'execute', 'greet'])).toMatchObject({ code: 0, out: 'hello\n' })
+})
+
+test('what was run here before keeps nothing from being trusted; code that was here does, and that is said', async () => {
+  const { nerve, write, dir } = empty()
+  write('package.json', '{"type":"module"}')
+  write('one.ts', `import { workflow } from 'nerve'\nexport default workflow('one', async () => 1)\n`)
+  await nerve(['run', 'one.ts'])
+  const { next } = JSON.parse((await nerve(['init', '--json'])).out)
+  expect(next[0]).toContain('nerve run')
+  expect(await nerve(['run', 'workflows/hello.ts', '--yes'])).toMatchObject({ code: 0, err: '' })
+  mkdirSync(join(dir, 'other', 'workflows'), { recursive: true })
+  expect(JSON.parse((await nerve(['init', 'other', '--json'])).out).next[0]).toBe('nerve trust')
 })
 
 test('a project file that is there is kept, is not trusted, and gets no example that needs another one', async () => {

@@ -1,7 +1,8 @@
 /** What a person sees at a terminal: the screen redrawn in place, questions asked right there, the cursor given back. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { NOTHING, typed, typedLine } from '../../src/surfaces/cli/prompt.ts'
+import { NOTHING, problemLines, typed, typedLine } from '../../src/surfaces/cli/prompt.ts'
 import { Screen, type Frame } from '../../src/surfaces/cli/screen.ts'
+import { renderLine } from '../../src/surfaces/cli/style.ts'
 import { HAS_TERMINAL, project, type Project } from './nerve.ts'
 import { TerminalScreen } from './terminal-screen.ts'
 import * as files from './workflows.ts'
@@ -70,6 +71,15 @@ describe('the line being typed', () => {
     expect(type('a', { name: 'x', ctrl: true }).text).toBe('a')
   })
 
+  test('why an answer was not taken ends with what can be done, however long it is', () => {
+    const problem = `"${'word '.repeat(40)}" is not a choice of 'Publish?'. Choose 1 (publish), 2 (revise).`
+    const lines = problemLines(problem, 40).map((line) => renderLine(line, 39, false))
+    expect(lines).toHaveLength(3)
+    expect(lines[0]).toMatch(/^ {2}"word .*…$/)
+    expect(lines.slice(1).join(' ').replaceAll(/ +/g, ' ')).toContain('Choose 1 (publish), 2 (revise).')
+    expect(problemLines('short', 40)).toHaveLength(1)
+  })
+
   test('is moved along in a narrow terminal', () => {
     const { line, column } = typedLine({ text: 'a'.repeat(50), cursor: 50 }, 20)
     expect(column).toBeLessThan(20)
@@ -106,9 +116,13 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     expect(effects()).toEqual(['after-revise', 'before'])
   })
 
-  test('an answer from another process lets it go on', async () => {
+  test('an answer from another process lets it go on, and keys that come late do not answer the next question', async () => {
     const { terminal, nerve, until } = open({ 'asking.ts': files.asking })
-    const first = terminal(['run', 'asking.ts'], [['Under which name?', 'Bob\r']])
+    const keys = [
+      ['Under which name?', 'lish\r'],
+      ['> ', 'Bob\r'],
+    ] as const
+    const first = terminal(['run', 'asking.ts'], keys)
     await first.shown('1 publish'.slice(2))
     await until(
       async () => JSON.parse((await nerve(['inbox', '--json'])).out).length === 1,

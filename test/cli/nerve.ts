@@ -78,7 +78,8 @@ export function project(files: Readonly<Record<string, string>> = {}): Project {
     start: (args, env) => launch([...COMMAND, ...args], env),
     nerve(args, { input, env } = {}) {
       const running = launch([...COMMAND, ...args], env)
-      running.child.stdin?.end(input ?? '')
+      // A command that needs no input may have ended before it is given any.
+      running.child.stdin?.on('error', () => undefined).end(input ?? '')
       return running.ended
     },
     terminal: (args, script, { size: [columns, rows] = [80, 24], env } = {}) =>

@@ -4,17 +4,25 @@ import { readdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import { HAS_TERMINAL } from './nerve.ts'
 
 const MAIN = fileURLToPath(new URL('../../examples/tour/main.ts', import.meta.url))
+const START = fileURLToPath(new URL('../../examples/tour/start.ts', import.meta.url))
+const TERMINAL = fileURLToPath(new URL('terminal.py', import.meta.url))
 const temporary = mkdtempSync(join(tmpdir(), 'nerve-tour-test-'))
-afterEach(() => rmSync(temporary, { recursive: true, force: true }))
+afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
-function tour(
-  args: readonly string[] = [],
-  columns = 80,
-): Promise<{ readonly code: number | null; readonly out: string }> {
-  const child = spawn(process.execPath, ['--conditions=nerve-source', MAIN, ...args], {
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+}
+
+const tour = (args: readonly string[] = [], columns = 80): Promise<Ended> =>
+  start(process.execPath, ['--conditions=nerve-source', MAIN, ...args], columns)
+
+function start(program: string, args: readonly string[], columns = 80): Promise<Ended> {
+  const child = spawn(program, args, {
     env: { ...process.env, TMPDIR: temporary, TMP: temporary, TEMP: temporary, COLUMNS: String(columns) },
   })
   let out = ''
@@ -43,4 +51,21 @@ test('the tour kills its worker, goes on, repeats nothing, completes, and cleans
     output: { text: 'Moss is green, and it grows in the shade.' },
   })
   expect(readdirSync(temporary).filter((name) => name.startsWith('nerve-tour-'))).toEqual([])
+})
+
+test.skipIf(!HAS_TERMINAL).each([
+  ['Ctrl-C', '\u0003'],
+  ['Ctrl-D', '\u0004'],
+])('%s at a question ends it, and leaves nothing behind', async (_name, key) => {
+  const script = JSON.stringify([['    > ', key]])
+  const command = [process.execPath, '--conditions=nerve-source', MAIN]
+  const { code, out } = await start('python3', [TERMINAL, '80', '30', script, ...command])
+  expect(out).not.toMatch(/Error|Warning/)
+  expect(code).toBe(130 & 127)
+  expect(readdirSync(temporary).filter((name) => name.startsWith('nerve-tour-'))).toEqual([])
+})
+
+test('a tour that there is not is told so', async () => {
+  const { code, out } = await start(process.execPath, ['--conditions=nerve-source', START, 'nonsense'])
+  expect({ code, out }).toEqual({ code: 2, out: expect.stringContaining("no tour 'nonsense'") })
 })

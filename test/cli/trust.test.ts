@@ -166,3 +166,16 @@ describe('the folder for workflows', () => {
     expect(await client.call('definitions.list', {})).toMatchObject([{ name: 'asks' }, { name: 'waits' }])
   })
 })
+
+test('trust in a folder that is gone can be taken back', async () => {
+  here = stage({})
+  const { nerve, dir } = here
+  mkdirSync(join(dir, 'gone'))
+  await nerve(['trust', 'gone'])
+  rmSync(join(dir, 'gone'), { recursive: true })
+  expect(await nerve(['trust', 'gone', '--revoke'])).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('no longer'),
+  })
+  expect((await nerve(['trust', '--list'])).out).toBe('Nothing is trusted.\n')
+})

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -241,6 +242,33 @@ describe('what is not safe', () => {
     expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
     const revived = await fetch(`${record()?.url}/v1/runs/list`, { headers: { authorization: `Bearer ${secret}` } })
     expect(await revived.json()).toHaveLength(1)
+  })
+
+  test('a restart that cannot be leaves the daemon as it is', async () => {
+    const { nerve, record, write } = open({ 'greet.ts': files.greet })
+    await nerve(['server', 'start'])
+    const first = record()?.pid
+    const beyond = await nerve(['server', 'restart', '--http', '0', '--host', '0.0.0.0'])
+    expect({ code: beyond.code, err: beyond.err }).toEqual({
+      code: 1,
+      err: expect.stringContaining('If that is meant: --beyond-loopback'),
+    })
+    write('nerve.config.ts', 'export default { nodes: 7 }')
+    expect((await nerve(['server', 'restart'])).err).toContain('nobody has trusted this project yet')
+    expect(await nerve(['server', 'restart'], { env: { NERVE_TRUST: '1' } })).toMatchObject({ code: 2 })
+    expect(record()?.pid).toBe(first)
+    rmSync(join(here.dir, 'nerve.config.ts'))
+    // That a port is taken shows only when it is tried.
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const { code, err } = await nerve(['server', 'restart', '--http', String(port)])
+    taken.close()
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringMatching(/in use.*\. The daemon runs again, as it did before/s),
+    })
+    expect((await nerve(['server', 'status'])).code).toBe(0)
   })
 
   test('a folder that others can write to, and a socket or record that is not ours to use', async () => {

@@ -52,10 +52,13 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     const { terminal, nerve, write, until, log } = open({ 'asking.ts': files.asking, 'slow.ts': files.slow })
     const left = await terminal(['run', 'asking.ts'], [[QUESTION, '\u001A']]).ended
     expect({ code: left.code, out: left.out }).toEqual({ code: 0, out: expect.stringContaining('goes on. Come back') })
+    expect(left.out).toContain('Ctrl-Z leaves it running, Ctrl-C pauses it')
+    expect(left.out).toContain('The daemon runs now, process')
     const [asking] = JSON.parse((await nerve(['ps', '--json'])).out)
     expect(asking).toMatchObject({ definition: 'asking', status: 'waiting' })
 
     const paused = await terminal(['run', 'slow.ts'], [['hold', '\u0003']]).ended
+    expect(paused.out).not.toContain('The daemon runs now')
     expect({ code: paused.code, out: paused.out }).toEqual({ code: 3, out: expect.stringContaining('nerve resume') })
     await until(() => log().includes('holding'), 'the step goes on in the daemon')
     const cancelled = await terminal(
@@ -92,6 +95,7 @@ test('answers, signals, forks, pauses and budgets go through the daemon', async 
     return { code, ...jsonLines(out).at(-1) }
   }
   expect(await last('run', 'asking.ts')).toMatchObject({ code: 3, status: 'waiting' })
+  expect(await nerve(['interrupt', 'last'])).toMatchObject({ code: 2, err: expect.stringContaining('nothing runs') })
   const answered = await nerve(['answer', 'last', 'publish', '--json'])
   expect(answered.code).toBe(3)
   // What was known before is not told again.
@@ -119,4 +123,16 @@ test('answers, signals, forks, pauses and budgets go through the daemon', async 
   expect(trail.map(({ action }) => action)).toEqual(
     expect.arrayContaining(['answered', 'cancelled', 'signalled', 'forked', 'started']),
   )
+})
+
+test('a daemon that is killed while nobody watches: who looks is told, who watches sees the run end', async () => {
+  const { nerve, until, write, kill, effects } = open({ 'slow.ts': files.slow })
+  await nerve(['run', 'slow.ts', '--detach'])
+  await until(() => effects().includes('hold'), 'the step runs')
+  await kill()
+  expect((await nerve(['ps'])).out).toMatch(/crashed .* its process is gone: nerve resume --all/)
+  expect((await nerve(['server', 'status'])).code).toBe(1)
+  write('go', '')
+  expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('over') })
+  expect(effects()).toEqual(['first', 'hold', 'hold', 'last'])
 })

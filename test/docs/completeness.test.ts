@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseSync, type TSInterfaceDeclaration, type TSSignature, type TSType } from 'oxc-parser'
 import { describe, expect, it } from 'vitest'
 import { FAILPOINTS } from '../../src/base/failpoint.ts'
+import { COMMANDS } from '../../src/surfaces/cli/command-table.ts'
 import { ROOT, blocks, page, runs } from './pages.ts'
 
 describe('docs/errors.md', () => {
@@ -93,6 +94,17 @@ describe('the pages about ctx and the host', () => {
       ...members('src/host/handle.ts', 'Handle'),
     ]
     expect(names.filter((name) => !new RegExp(`[.\`]${name}\\b`).test(text))).toEqual([])
+  })
+})
+
+describe('the commands', () => {
+  it.each(['README.md', 'docs/guide/cli.md'])('are all in the blocks of %s', (path) => {
+    const shown = blocks(page(path))
+      .filter(({ language }) => language === 'sh')
+      .map(({ text }) => text)
+      .join('\n')
+    const missing = COMMANDS.filter(({ name }) => !new RegExp(`(?:^|[^\\w-])${name}(?:[^\\w-]|$)`, 'm').test(shown))
+    expect(missing.map(({ name }) => name)).toEqual([])
   })
 })
 

@@ -4,9 +4,18 @@
  * a repository can say so of itself. Trust is given to a folder by where it is, once: also when its files change later. The hash
  * says whether the project file has.
  */
-import { mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import { contentHash } from '../../base/value.ts'
 import { configFile } from './find-config.ts'
@@ -58,9 +67,9 @@ export function trustFolder(dir: string, env: Environment = process.env): Trust 
   return trust
 }
 
-/** Takes it back; false when it was not trusted. */
+/** Takes it back; false when it was not trusted. One that is gone can come back, and not by the same hand. */
 export function distrustFolder(dir: string, env: Environment = process.env): boolean {
-  const record = recordOf(realpathSync(dir), env)
+  const record = recordOf(existsSync(dir) ? realpathSync(dir) : resolve(dir), env)
   const there = readTrust(record) !== undefined
   rmSync(record, { force: true })
   return there

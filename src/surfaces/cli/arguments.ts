@@ -1,6 +1,6 @@
 /** Words to arguments and options, by a command's entry in the table; mistakes name the nearest right word. */
 import { parseArgs } from 'node:util'
-import type { CommandSpec, OptionSpec } from './command-spec.ts'
+import { placeWords, type CommandSpec, type OptionSpec } from './command-spec.ts'
 import { GLOBAL_OPTIONS } from './command-table.ts'
 import { UsageError } from './exit-code.ts'
 import { nearest } from '../../base/nearest.ts'
@@ -72,7 +72,20 @@ function checkOption(spec: CommandSpec, option: OptionSpec | undefined, token: O
 
 function checkCount(spec: CommandSpec, words: readonly string[]): void {
   const [least, most] = spec.takes
-  if (words.length >= least && words.length <= most) return
-  const problem = words.length < least ? 'something is missing' : `'${words[most]}' is too much`
+  const problem =
+    words.length < least
+      ? `${wordAt(spec, words.length)} is missing`
+      : words.length > most
+        ? `'${words[most]}' is too much`
+        : // As of a variable that is not set: every run begins with nothing.
+          words[0] === ''
+          ? `${wordAt(spec, 0)} is empty`
+          : undefined
+  if (problem === undefined) return
   throw new UsageError(`nerve ${spec.name}: ${problem}. usage: nerve ${spec.name} ${spec.usage}`.trimEnd())
+}
+
+function wordAt(spec: CommandSpec, at: number): string {
+  const words = placeWords(spec, at)
+  return words.length === 0 ? `word ${at + 1}` : words.join('|')
 }

@@ -37,3 +37,10 @@ export interface CommandTable {
 export function verbOf(group: CommandSpec, verb: string): CommandSpec | undefined {
   return group.verbs?.find(({ name }) => name === `${group.name} ${verb}`)
 }
+
+/** How the usage calls the word at this place: `RUN`; or the words that may stand there: `bash|zsh|fish`. */
+export function placeWords({ usage }: CommandSpec, at: number): readonly string[] {
+  const [before = ''] = usage.split(/ ?\[?--| \|/)
+  const word = before.split(' ').filter((one) => one !== '' && one !== '…')[at]
+  return word === undefined ? [] : word.replaceAll(/[[\]]/g, '').split('|')
+}

@@ -1,5 +1,5 @@
 /** What may follow the words of a command line, by the command table. Pure but for the values, which the project has. */
-import { verbOf, type CommandSpec, type CommandTable, type OptionSpec } from './command-spec.ts'
+import { placeWords, verbOf, type CommandSpec, type CommandTable, type OptionSpec } from './command-spec.ts'
 
 export interface Suggestion {
   readonly value: string
@@ -132,13 +132,6 @@ async function ofOption(
   const option: OptionSpec | undefined = { ...spec.options, ...table.globals }[place.option]
   if (option?.value === undefined) return []
   return option.values === undefined ? values({ ...place, word: option.value }) : option.values.map(plain)
-}
-
-/** How the usage calls the word at this place: `RUN`; or the words that may stand there: `bash|zsh|fish`. */
-function placeWords({ usage }: CommandSpec, at: number): readonly string[] {
-  const [before = ''] = usage.split(/ ?\[?--| \|/)
-  const word = before.split(' ').filter((one) => one !== '' && one !== '…')[at]
-  return word === undefined ? [] : word.replaceAll(/[[\]]/g, '').split('|')
 }
 
 function plain(value: string): Suggestion {

@@ -5,7 +5,7 @@ import { parseArguments, type Arguments } from './arguments.ts'
 import { EXIT, UsageError, exitCodeOfError } from './exit-code.ts'
 import { commandHelp, helpData, unknownCommand, unknownVerb, whichVerb } from './help.ts'
 import { createOutput, type Output } from './output.ts'
-import { projectFolder } from './project-folder.ts'
+import { demandReadable, projectFolder } from './project-folder.ts'
 
 /** What a command gets. */
 export interface Invocation {
@@ -65,7 +65,10 @@ async function runCommand(spec: CommandSpec, rest: readonly string[], out: Outpu
   const cwd = process.cwd()
   const { run } = (await spec.load()) as { readonly run: (invocation: Invocation) => Promise<number> }
   const table = { commands: COMMANDS, globals: GLOBAL_OPTIONS }
-  return run({ command: spec.name, args, out, cwd, dir: projectFolder(cwd, args.text('dir')), table })
+  const dir = projectFolder(cwd, args.text('dir'))
+  // Whoever looks for what is wrong is told so among the rest.
+  if (spec.name !== 'doctor') demandReadable(dir)
+  return run({ command: spec.name, args, out, cwd, dir, table })
 }
 
 /** A run does not depend on its watchers (`| head -1`); everything else ends with whoever reads it. */
@@ -75,11 +78,19 @@ function leaveWithReader(): void {
   })
 }
 
+function noCommand(argv: readonly string[]): string {
+  const known = Object.keys(GLOBAL_OPTIONS)
+  const wrong = argv.find((word) => !known.includes(word.replace(/^--/, '').replace(/=.*/s, '')))
+  return wrong === undefined || argv.includes('--dir')
+    ? 'which command? See: nerve --help'
+    : `there is no option '${wrong}', and which command? See: nerve --help`
+}
+
 /** `nerve --json ps` means `nerve ps --json`. */
 function commandFirst(argv: readonly string[]): { readonly name: string; readonly rest: readonly string[] } {
   let at = 0
   while (argv[at]?.startsWith('-') === true && argv[at] !== '--') at += argv[at] === '--dir' ? 2 : 1
   const name = argv[at]
-  if (name === undefined) throw new UsageError(`nerve: which command? See: nerve --help`)
+  if (name === undefined) throw new UsageError(noCommand(argv))
   return { name, rest: [...argv.slice(0, at), ...argv.slice(at + 1)] }
 }

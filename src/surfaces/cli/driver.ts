@@ -55,7 +55,10 @@ export class Driver {
 
   static async open(host: Host, out: Output, options: DriverOptions = {}): Promise<Driver> {
     const driver = new Driver(host, out, options)
-    const view = await createView(out, driver.progress, { interrupt: () => driver.#interrupt() })
+    const view = await createView(out, driver.progress, {
+      interrupt: () => driver.#interrupt(),
+      hint: 'Ctrl-C pauses it',
+    })
     driver.#view = view
     driver.#desk = new Desk(host, driver.progress, {
       view,

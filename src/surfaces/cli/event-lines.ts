@@ -8,7 +8,7 @@ import { brief, oneLine, withoutStack } from './printable.ts'
 /** `12:04:31  step-completed     write  1.2s`. */
 export function eventLine(event: RunEvent): string {
   const path = 'path' in event && event.path !== undefined ? `${oneLine(event.path)}  ` : ''
-  return `${clockTime(event.time)}  ${event.type.padEnd(17)}  ${path}${detailOf(event)}`.trimEnd()
+  return `${clockTime(event.time)}  ${event.type.padEnd(17)}  ${path}${detailOf(event)}`.replaceAll('\n', ' ').trimEnd()
 }
 
 /** Events that say nothing to somebody who watches a run. */

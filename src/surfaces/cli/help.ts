@@ -2,6 +2,7 @@
 import { verbOf, type CommandSpec, type OptionSpec } from './command-spec.ts'
 import { COMMANDS, GLOBAL_OPTIONS } from './command-table.ts'
 import { nearest } from '../../base/nearest.ts'
+import { oneLine, said } from './printable.ts'
 
 const COLUMNS = 100
 const LEAST_COLUMNS = 20
@@ -12,7 +13,7 @@ const LEAST_BESIDE = 30
 export function helpFor(argv: readonly string[], version: string): number {
   const json = argv.includes('--json')
   const [name, verb] = argv.filter((word) => !word.startsWith('-'))
-  if (name === undefined) {
+  if (name === undefined || name === 'help') {
     console.log(json ? JSON.stringify({ version, commands: COMMANDS.map(helpData) }) : overview(version))
     return 0
   }
@@ -20,7 +21,7 @@ export function helpFor(argv: readonly string[], version: string): number {
   const spec = verb === undefined || command?.verbs === undefined ? command : verbOf(command, verb)
   if (spec === undefined) {
     const message = command === undefined ? unknownCommand(name) : unknownVerb(command, verb ?? '')
-    console.error(json ? JSON.stringify({ error: { code: 'usage', message } }) : message)
+    console.error(json ? JSON.stringify({ error: { code: 'usage', message } }) : oneLine(said(message)))
     return 2
   }
   console.log(json ? JSON.stringify(helpData(spec)) : commandHelp(spec))

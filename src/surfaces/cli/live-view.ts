@@ -4,7 +4,7 @@ import type { RunEvent } from '../../host/api.ts'
 import { joined, usageText } from './event-lines.ts'
 import { readKeys } from './read-keys.ts'
 import type { Output } from './output.ts'
-import { NOTHING, questionLines, typed, typedLine, type Typed } from './prompt.ts'
+import { NOTHING, problemLines, questionLines, typed, typedLine, type Typed } from './prompt.ts'
 import type { KnownQuestion, KnownRun, Progress } from './progress.ts'
 import { Screen, type Frame, type Terminal } from './screen.ts'
 import type { Line } from './style.ts'
@@ -17,6 +17,9 @@ const FRAME_MS = 80
 const DRAWING_SHARE = 20
 /** What stays in the terminal when the run is over; `nerve show` has it all. */
 const MOST_LAST_LINES = 100
+
+/** When somebody else has answered, what is typed just now is meant for the old question. */
+const DEAF_MS = 1_000
 
 interface Asking {
   readonly question: KnownQuestion
@@ -33,6 +36,7 @@ export class LiveView implements View {
   #beat = 0
   #said: string | undefined
   #asking: Asking | undefined
+  #deafUntil = 0
 
   constructor(
     out: Output,
@@ -70,10 +74,14 @@ export class LiveView implements View {
         this.#screen.redraw()
         resolve(text)
       }
-      const dismissed = (): void => end(undefined)
+      const dismissed = (): void => {
+        this.#deafUntil = Date.now() + DEAF_MS
+        end(undefined)
+      }
       const stopKeys = readKeys((key) => {
         if (key.ctrl === true && (key.name === 'c' || key.name === 'd')) return this.#keys.interrupt()
         if (key.ctrl === true && key.name === 'z' && this.#keys.leave !== undefined) return this.#keys.leave()
+        if (Date.now() < this.#deafUntil) return
         if (key.name !== 'return' && key.name !== 'enter') asking.line = typed(asking.line, key)
         else if (asking.line.text.trim() !== '') return end(asking.line.text.trim())
         this.#screen.redraw()
@@ -121,12 +129,16 @@ export class LiveView implements View {
   #below(columns: number): Frame {
     const said: Line[] = this.#said === undefined ? [] : [[{ text: this.#said, tone: 'warn' }]]
     const asking = this.#asking
-    if (asking === undefined) return { lines: said }
+    const hint: Line = [{ text: this.#keys.hint, tone: 'dim' }]
+    if (asking === undefined) return { lines: said.length === 0 ? [hint] : said }
     const { line, column } = typedLine(asking.line, columns)
-    const problem: Line[] = asking.problem === undefined ? [] : [[{ text: `  ${asking.problem}`, tone: 'bad' }]]
+    const question = questionLines(asking.question, columns, Date.now())
+    if (Date.now() < this.#deafUntil)
+      return { lines: [...question, [{ text: 'Somebody else has answered the one before.', tone: 'warn' }]] }
+    const problem = asking.problem === undefined ? [] : problemLines(asking.problem, columns)
     return {
-      lines: [...questionLines(asking.question, columns, Date.now()), ...problem, ...said, line],
-      caret: { line: 0, column },
+      lines: [...question, ...problem, ...said, line, hint],
+      caret: { line: 1, column },
     }
   }
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command `nerve`. Imports next to nothing, so that --help and --version answer at once. */
-import { enableCompileCache } from 'node:module'
+// As a whole: an older Node, which has to be told that it is too old, does not load a file that imports what it lacks.
+import module from 'node:module'
 import { version } from './version.ts'
 
 const OLDEST_NODE = [22, 19] as const
@@ -23,7 +24,7 @@ function nodeIsTooOld(): boolean {
 
 async function main(argv: readonly string[]): Promise<number> {
   const [first] = argv
-  if (first === '--version' || first === '-v' || first === '-V') {
+  if (first === '--version' || first === '-v' || first === '-V' || first === 'version') {
     console.log(argv.includes('--json') ? JSON.stringify({ version: version(), node: process.version }) : version())
     return 0
   }
@@ -37,7 +38,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   quietExperiments()
   // Commands load a hundred files or so: parsed once, they start in a third of the time.
-  enableCompileCache()
+  module.enableCompileCache()
   const { dispatch } = await import('./dispatch.ts')
   return dispatch(argv)
 }

@@ -85,7 +85,7 @@ export function resultLines(out: Output, outcome: Outcome, now: number): string[
         ...value(end),
       ]
     case 'failed':
-      return [headline(out, row, 'bad'), clean(failureText(outcome)), hint(out, `nerve show ${row.run}`)]
+      return [headline(out, row, 'bad'), failureText(outcome), hint(out, `nerve show ${row.run}`)]
     case 'cancelled':
       return [headline(out, row, 'warn')]
     case 'exhausted':
@@ -176,7 +176,7 @@ export function questionText(out: Output, question: InboxRow, now: number): stri
     `${out.tone('?', 'ask')} ${clean(question.prompt)}`,
     ...(numbered === undefined ? [] : [`  ${numbered}`]),
     ...(deadline === '' ? [] : [`  ${deadline}`]),
-    hint(out, `nerve answer ${question.id} ${choices === undefined ? 'VALUE' : shellWord(choices[0] ?? '')}`),
+    hint(out, `nerve answer ${question.id} ${choices === undefined ? 'VALUE' : typedChoice(choices[0] ?? '')}`),
   ]
 }
 
@@ -197,6 +197,11 @@ function signalLines(out: Output, outcome: Outcome, now: number): string[] {
 
 function hint(out: Output, command: string): string {
   return out.tone(`  ${command}`, 'bold')
+}
+
+/** Its label, or its number when nobody can type that. */
+function typedChoice(label: string): string {
+  return oneLine(label) === label && label !== '' ? shellWord(label) : '1'
 }
 
 /** A word that a shell takes as it is, quoted when it has to be. */

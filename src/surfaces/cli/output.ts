@@ -1,7 +1,7 @@
 /** Where a command writes. Owns stdout: with --json, what a workflow prints itself goes to stderr and cannot break it. */
 import { NerveError, errorData } from '../../base/nerve-error.ts'
 import { UsageError } from './exit-code.ts'
-import { clean, toJson, withoutStack } from './printable.ts'
+import { clean, cleanPainted, said, toJson, withoutStack } from './printable.ts'
 import { paint, type Tone } from './style.ts'
 
 export interface Output {
@@ -14,6 +14,7 @@ export interface Output {
   readonly interactive: boolean
   /** Writes as it is, past any redirection. */
   readonly write: (text: string) => void
+  /** What is in it may come from anywhere: it gets to the terminal without what would change that. */
   line(text?: string): void
   /** Only with --json: one document, or one line of many. */
   data(value: unknown): void
@@ -39,7 +40,7 @@ export function createOutput(options: { readonly json: boolean; readonly verbose
     interactive: live && stdin.isTTY,
     write: direct,
     line: (text = '') => {
-      if (!json) direct(`${text}\n`)
+      if (!json) direct(`${color ? cleanPainted(text) : clean(text)}\n`)
     },
     data: (value) => {
       if (json) direct(`${toJson(value) ?? 'null'}\n`)
@@ -63,9 +64,7 @@ function errorText(error: unknown, options: { readonly json: boolean; readonly v
     const rest = { ...(more === undefined ? {} : { data: more }), ...(stack === undefined ? {} : { stack }) }
     return JSON.stringify({ error: { code, message, ...rest } })
   }
-  const text = data.message.startsWith('nerve ')
-    ? data.message
-    : `nerve: ${known ? '' : `${data.name}: `}${data.message}`
+  const text = said(known ? data.message : `${data.name}: ${data.message}`)
   const stack = verbose && error instanceof Error ? `\n${error.stack ?? ''}` : ''
-  return `${clean(text)}${stack}`
+  return clean(`${text}${stack}`)
 }

@@ -12,8 +12,25 @@ export function clean(text: string): string {
   return stripVTControlCharacters(text.replace(/\r\n/g, '\n')).replace(CONTROLS, '')
 }
 
+// What `paint` adds, and nothing else: none of these moves the cursor or hides a text.
+// oxlint-disable-next-line no-control-regex -- the colours of Nerve
+const PAINT = /(\u001B\[(?:0|1|2|31|32|33|36)m)/
+
+/** The same for a text that is painted already. */
+export function cleanPainted(text: string): string {
+  return text
+    .split(PAINT)
+    .map((part, index) => (index % 2 === 1 ? part : clean(part)))
+    .join('')
+}
+
 export function oneLine(text: string): string {
   return clean(text).replace(/\s+/g, ' ').trim()
+}
+
+/** A message of Nerve, which says whose it is. */
+export function said(message: string): string {
+  return message.startsWith('nerve ') ? message : `nerve: ${message}`
 }
 
 /** A value in one line, for lists. */

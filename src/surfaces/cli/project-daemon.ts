@@ -55,7 +55,14 @@ export async function startedDaemon(dir: string, out: Output): Promise<DaemonHos
   const found = await findDaemon(dir)
   if (found !== undefined) return asHost(await renewed(found, dir), dir)
   await trustProject(dir, out)
-  return asHost(await ensureDaemon(dir, daemonCommand(dir)), dir)
+  const died = hasDied(dir)
+  const { started, ...daemon } = await ensureDaemon(dir, daemonCommand(dir))
+  // Whoever is at a terminal is told of a process that stays behind.
+  if (started && out.interactive)
+    tell(
+      `The daemon ${died ? 'had died. It runs again' : 'runs now'}, process ${daemon.record.pid}: runs go on without this window.`,
+    )
+  return asHost(daemon, dir)
 }
 
 /** A client that lives long: when the daemon has died, it is started again by what is asked next. */

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { NerveError } from '../../base/nerve-error.ts'
+import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import { configFile, createHost, databaseFile, type Host, type RunRow } from '../../host/api.ts'
 import type { LoadedConfig } from '../../host/node-api.ts'
 import type { Actor } from '../../journal/events.ts'
@@ -62,13 +62,19 @@ export function forDriving(out: Output): Opener<RunHost> {
   return async (dir) => (await daemonOf(dir)) ?? (await daemonAt(dir, out)) ?? (await openProject(dir, out)).host
 }
 
+/** Whoever watches a run wants to see it end: a daemon that has died is started again. An answer may take the run into this process. */
+export function forWatching(out: Output): Opener<RunHost> {
+  if (out.interactive) return forDriving(out)
+  return async (dir) => (await daemonOf(dir)) ?? (await daemonAt(dir, out)) ?? (await openHost(dir))
+}
+
 /** Code that is looked at with no effects runs here, whoever has the runs. */
 export function inThisProcess(out: Output): Opener<Host> {
   return async (dir) => (await openProject(dir, out)).host
 }
 
 async function daemonAt(dir: string, out: Output): Promise<RunHost | undefined> {
-  if (!out.interactive && !existsSync(join(dir, '.nerve', 'server.json'))) return undefined
+  if (!out.interactive && !existsSync(daemonTrace(dir))) return undefined
   const { isLocal, startedDaemon } = await import('./project-daemon.ts')
   return isLocal() ? undefined : startedDaemon(dir, out)
 }
@@ -129,10 +135,28 @@ export function withRun<Value>(
 }
 
 async function findRun(host: RunHost, wanted: string): Promise<RunRow> {
-  if (wanted !== 'last') return host.run(wanted)
+  if (wanted !== 'last') return host.run(wanted).catch((error: unknown) => unclear(host, wanted, error))
   const [newest] = await newestRuns(host, 1)
   if (newest === undefined) throw new NerveError('not-found', 'There is no last run: there are no runs here.')
   return newest
+}
+
+/** So many runs are looked through, and so many are named, for the beginning of an id that fits more than one. */
+const MOST_LOOKED = 1_000
+const MOST_NAMED = 5
+
+async function unclear(host: RunHost, wanted: string, error: unknown): Promise<never> {
+  if (!isNerveError(error, 'not-found')) throw error
+  const rows = await host.runs({ limit: MOST_LOOKED, children: true })
+  const like = rows.filter(({ run }) => run.startsWith(wanted))
+  if (like.length < 2) throw error
+  const named = like.slice(0, MOST_NAMED).map(({ run, definition, status }) => `${run} (${definition}, ${status})`)
+  const more = like.length > MOST_NAMED ? `, and ${like.length - MOST_NAMED} more` : ''
+  throw new NerveError(
+    'not-found',
+    `More than one run begins with ${wanted}: ${named.join(', ')}${more}. Give more of its id.`,
+    { data: { runs: like.map(({ run }) => run) } },
+  )
 }
 
 /** Child runs stand in the same list, so more rows may have to be read than are wanted. */

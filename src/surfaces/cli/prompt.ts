@@ -85,6 +85,13 @@ export function questionLines(question: KnownQuestion, columns: number, now: num
   return lines
 }
 
+/** Why an answer was not taken. What was typed comes first in it, and what can be done last: both are seen, however much was typed. */
+export function problemLines(problem: string, columns: number): Line[] {
+  const lines = wrapText(problem, Math.max(8, columns - 3))
+  const seen = lines.length > 3 ? [`${lines[0] ?? ''} …`, ...lines.slice(-2)] : lines
+  return seen.map((text): Line => [{ text: `  ${text}`, tone: 'bad' }])
+}
+
 export function deadlineText(
   question: { readonly deadline?: number; readonly onDeadline?: OnDeadline },
   now: number,

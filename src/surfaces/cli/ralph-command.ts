@@ -34,7 +34,7 @@ export const RALPH: CommandSpec = {
   examples: [
     ['nerve ralph "fix the failing test" --agent claude --budget usd=2', 'stops at two dollars'],
     ['nerve ralph "add a --dry-run flag" --agent codex --test "npm test" --yes --pr', 'alone, up to a pull request'],
-    ['nerve ralph "make it: `touch done`" --agent scripted --test "test -e done" --yes', 'try it without a model'],
+    ["nerve ralph 'make it: `touch done`' --agent scripted --test 'test -e done' --yes", 'try it without a model'],
   ],
   drives: true,
   load: () => import('./commands/ralph.ts'),

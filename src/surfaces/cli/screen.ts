@@ -105,8 +105,9 @@ export class Screen {
   /** Goes back to the first cell of the frame and clears it. A narrowed terminal has wrapped the old lines. */
   #wipe(): string {
     if (this.#shown.length === 0) return ''
-    const height = this.#shown.reduce((sum, line) => sum + rowsOf(line, this.columns), 0)
-    const up = height - 1 - (this.#caret?.line ?? 0)
+    const below = this.#caret?.line ?? 0
+    const above = this.#shown.slice(0, this.#shown.length - below)
+    const up = above.reduce((sum, line) => sum + rowsOf(line, this.columns), 0) - 1
     return `${up > 0 ? `\u001B[${up}A` : ''}\r\u001B[J`
   }
 

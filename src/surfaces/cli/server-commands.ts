@@ -104,8 +104,8 @@ const LOGS: CommandSpec = {
 
 export const SERVER: CommandSpec = {
   name: 'server',
-  usage: 'start | stop | restart | status | logs',
-  summary: 'the daemon that owns the runs of this project',
+  usage: 'VERB …',
+  summary: 'the daemon that owns the runs: start, stop, restart, status, logs',
   takes: [0, 0],
   examples: [['nerve server start --http 4400', 'runs go on without any window, and are watched from anywhere']],
   verbs: [START, STOP, RESTART, STATUS, LOGS],

@@ -1,4 +1,6 @@
 /** Lines for a terminal: spans of text with a tone, cut to its columns. Pure. */
+import { clean } from './printable.ts'
+
 export type Tone = 'plain' | 'bold' | 'dim' | 'good' | 'bad' | 'warn' | 'ask'
 
 export interface Span {
@@ -23,10 +25,11 @@ export function paint(text: string, tone: Tone, color: boolean): string {
   return !color || code === '' || text === '' ? text : `\u001B[${code}m${text}\u001B[0m`
 }
 
-/** A line as text, cut with an ellipsis when it is wider than the terminal. */
-export function renderLine(line: Line, columns: number, color: boolean): string {
+/** A line as text, cut with an ellipsis when it is wider than the terminal. Whatever is in it, it stays one line. */
+export function renderLine(spans: Line, columns: number, color: boolean): string {
   let left = columns
   let text = ''
+  const line = spans.map((span) => ({ ...span, text: clean(span.text).replace(/[\n\t]/g, ' ') }))
   const whole = line.reduce((sum, span) => sum + columnsOf(span.text), 0) <= columns
   for (const span of line) {
     const part = whole ? span.text : cut(span.text, left - 1)
@@ -42,7 +45,7 @@ export function cut(text: string, columns: number): string {
   let used = 0
   let end = 0
   for (const char of text) {
-    used += charColumns(char.codePointAt(0) ?? 0)
+    used += charColumns(char)
     if (used > columns) break
     end += char.length
   }
@@ -51,8 +54,13 @@ export function cut(text: string, columns: number): string {
 
 export function columnsOf(text: string): number {
   let columns = 0
-  for (const char of text) columns += charColumns(char.codePointAt(0) ?? 0)
+  for (const char of text) columns += charColumns(char)
   return columns
+}
+
+/** With spaces up to so many columns. */
+export function padded(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - columnsOf(text)))
 }
 
 /** Words in lines of at most so many columns. */
@@ -73,35 +81,16 @@ export function wrapText(text: string, columns: number): string[] {
   return lines
 }
 
-function charColumns(code: number): number {
+// What has no column of its own: marks on a letter, joiners, what chooses the form of an emoji.
+const MARK = /^[\p{Mn}\p{Me}\p{Cf}]$/u
+// What the signs of East Asia and emoji take: two columns.
+const WIDE =
+  /^[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{1B2FF}\u{1F200}-\u{1F265}\u{1F300}-\u{1F64F}\u{1F680}-\u{1F6FF}\u{1F900}-\u{1FAFF}\u{20000}-\u{3FFFD}]$/u
+
+function charColumns(char: string): number {
+  const code = char.codePointAt(0) ?? 0
   if (code < 32 || (code >= 0x7f && code < 0xa0)) return 0
   if (code < 0x300) return 1
-  if (isMark(code)) return 0
-  return isWide(code) ? 2 : 1
-}
-
-function isMark(code: number): boolean {
-  return (
-    (code >= 0x300 && code <= 0x36f) ||
-    (code >= 0x200b && code <= 0x200f) ||
-    (code >= 0x20d0 && code <= 0x20ff) ||
-    (code >= 0xfe00 && code <= 0xfe0f) ||
-    (code >= 0xe0100 && code <= 0xe01ef)
-  )
-}
-
-function isWide(code: number): boolean {
-  return (
-    (code >= 0x1100 && code <= 0x115f) ||
-    (code >= 0x2e80 && code <= 0xa4cf && code !== 0x303f) ||
-    (code >= 0xac00 && code <= 0xd7a3) ||
-    (code >= 0xf900 && code <= 0xfaff) ||
-    (code >= 0xfe30 && code <= 0xfe6f) ||
-    (code >= 0xff00 && code <= 0xff60) ||
-    (code >= 0xffe0 && code <= 0xffe6) ||
-    (code >= 0x1f300 && code <= 0x1f64f) ||
-    (code >= 0x1f680 && code <= 0x1f6ff) ||
-    (code >= 0x1f900 && code <= 0x1faff) ||
-    (code >= 0x20000 && code <= 0x3fffd)
-  )
+  if (MARK.test(char)) return 0
+  return WIDE.test(char) ? 2 : 1
 }

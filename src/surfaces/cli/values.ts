@@ -101,7 +101,7 @@ export function answerValues(
   return [value, text]
 }
 
-export function wholeNumber(text: string, option: string): number {
-  if (/^\d+$/.test(text)) return Number(text)
-  throw new UsageError(`${option} is '${text}'; give a whole number.`)
+export function wholeNumber(text: string, option: string, least = 0): number {
+  if (/^\d+$/.test(text) && Number(text) >= least) return Number(text)
+  throw new UsageError(`${option} is '${text}'; give a whole number${least === 0 ? '' : ` from ${least}`}.`)
 }

@@ -20,6 +20,8 @@ export interface ViewKeys {
   readonly interrupt: () => void
   /** Ctrl-Z, where the run goes on without whoever watches it. */
   readonly leave?: () => void
+  /** What a person can do, in a few words. */
+  readonly hint: string
 }
 
 export async function createView(out: Output, progress: Progress, keys: ViewKeys): Promise<View> {

@@ -107,7 +107,8 @@ class WatchedRun {
 
   async open(): Promise<void> {
     const { out, progress, options } = this.#parts
-    const keys = { interrupt: this.#onInterrupt, leave: this.#onLeave }
+    const hint = `Ctrl-Z leaves it running${options.whose === 'own' ? ', Ctrl-C pauses it' : ''}`
+    const keys = { interrupt: this.#onInterrupt, leave: this.#onLeave, hint }
     this.#view = await createView(out, progress, keys)
     const { yes = false } = options
     this.#desk = new Desk(this.#host, progress, { view: this.#view, yes, interactive: out.interactive })

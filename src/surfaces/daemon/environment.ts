@@ -5,6 +5,7 @@
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { delimiter } from 'node:path'
 import { configFile } from '../../host/api.ts'
 import type { EnvironmentMarks } from './daemon-files.ts'
 
@@ -14,8 +15,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export function marksOf(env: Environment, salt = randomBytes(16).toString('hex')): EnvironmentMarks {
   const names = Object.keys(env).filter((name) => MATTERS.test(name))
-  const marks = names.map((name) => [name, mark(salt, env[name] ?? '')])
+  const marks = names.map((name) => [name, mark(salt, name === 'PATH' ? ownPath(env[name] ?? '') : (env[name] ?? ''))])
   return { salt, marks: Object.fromEntries(marks) as Record<string, string> }
+}
+
+/** npm and npx put folders of the package before it, and again in each shell that they start: those are no difference. */
+function ownPath(path: string): string {
+  const folders = path.split(delimiter).filter((folder) => !/[\\/]node_modules[\\/]/.test(folder))
+  return [...new Set(folders)].join(delimiter)
 }
 
 /** The variables that have another value here than they had for the daemon, or that it does not have. */

@@ -2,18 +2,16 @@
 import type { Invocation } from '../dispatch.ts'
 import { driveRecorded } from '../drive-command.ts'
 import { Prints } from '../prints.ts'
-import { forDriving, openHost, withRun } from '../project.ts'
+import { forWatching, withRun } from '../project.ts'
 import { watchRun } from '../watched-run.ts'
 
 export function run({ args, out, dir }: Invocation): Promise<number> {
-  // An answer may take the run into this process, which then needs what the project file says.
-  const open = out.interactive ? forDriving(out) : openHost
   return withRun(
     dir,
     args.words[0] ?? '',
     async (host, row) =>
       (await watchRun(host, out, row, { yes: args.flag('yes'), prints: await Prints.open(host) })) ??
       driveRecorded(host, out, row, async () => undefined),
-    open,
+    forWatching(out),
   )
 }

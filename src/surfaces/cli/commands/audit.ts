@@ -8,7 +8,7 @@ import { withRun, withRuns } from '../project.ts'
 import { wholeNumber } from '../values.ts'
 
 export async function run({ args, out, dir }: Invocation): Promise<number> {
-  const limit = Math.max(1, wholeNumber(args.text('limit') ?? '50', '--limit'))
+  const limit = wholeNumber(args.text('limit') ?? '50', '--limit', 1)
   const [wanted] = args.words
   const rows =
     wanted === undefined

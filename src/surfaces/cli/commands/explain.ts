@@ -4,7 +4,7 @@ import { mermaid, outlineOf, outlineText } from '../../../host/file-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { budgetText } from '../event-lines.ts'
 import { EXIT } from '../exit-code.ts'
-import { clean, toJson } from '../printable.ts'
+import { toJson } from '../printable.ts'
 
 export async function run({ args, out }: Invocation): Promise<number> {
   const file = args.words[0] ?? ''
@@ -14,19 +14,19 @@ export async function run({ args, out }: Invocation): Promise<number> {
     file,
     workflows: definitions.map((one) => ({ ...explain(one), ...(draws ? { mermaid: drawing(one) } : {}) })),
   })
-  if (draws) out.line(definitions.map(drawing).map(clean).join('\n\n'))
+  if (draws) out.line(definitions.map(drawing).join('\n\n'))
   else for (const line of definitions.flatMap((one) => [...lines(one, out), ''])) out.line(line)
   return EXIT.done
 }
 
 function lines(definition: AnyDefinition, out: Invocation['out']): string[] {
   return [
-    out.tone(clean(definition.name), 'bold'),
-    ...rows(explain(definition)).map(([name, text]) => `  ${name.padEnd(12)}${clean(text)}`),
+    out.tone(definition.name, 'bold'),
+    ...rows(explain(definition)).map(([name, text]) => `  ${name.padEnd(12)}${text}`),
     '',
     ...(definition.outline === undefined
       ? ['A workflow is an async function: its steps are known when it runs, so there is no graph to show before.']
-      : outlineText(definition.outline()).split('\n').map(clean)),
+      : outlineText(definition.outline()).split('\n')),
   ]
 }
 

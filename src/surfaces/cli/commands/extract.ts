@@ -9,7 +9,6 @@ import {
 } from '../../../host/parser-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
-import { clean } from '../printable.ts'
 import { readFileOrStdin } from '../values.ts'
 
 const DEFAULT_PARSER = 'claude'
@@ -20,7 +19,7 @@ export async function run({ args, out }: Invocation): Promise<number> {
   const { raw: _raw, ...parsed } = parser.parse(await screenFrom(args.words[0]))
   const sections = chosen(parsed.sections, type, args.flag('last'))
   out.data({ parser: parser.name, ...parsed, sections } satisfies Omit<ParsedScreen, 'raw'> & { parser: string })
-  if (sections.length > 0) out.line(clean(sections.map(textOf).join('\n\n')))
+  if (sections.length > 0) out.line(sections.map(textOf).join('\n\n'))
   return EXIT.done
 }
 

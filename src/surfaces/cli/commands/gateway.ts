@@ -14,7 +14,7 @@ import {
 } from '../../../host/gateway-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
-import { brief, clean, oneLine } from '../printable.ts'
+import { brief, oneLine } from '../printable.ts'
 import { wholeNumber } from '../values.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -112,7 +112,7 @@ async function status({ out, dir }: Invocation): Promise<number> {
 }
 
 async function log({ args, out, dir }: Invocation): Promise<number> {
-  const limit = wholeNumber(args.text('limit') ?? '50', '--limit')
+  const limit = wholeNumber(args.text('limit') ?? '50', '--limit', 1)
   const wanted = args.text('run')
   const all = await exchanges(dir)
   const found = all
@@ -130,9 +130,9 @@ function lineOf(one: LoggedExchange): string {
   const ended =
     failure === undefined ? (aborted === true ? 'left' : String(one.status)) : `${one.status} ${failure.kind}`
   const where = of === undefined ? '' : `${of}${path === undefined ? '' : ` ${path}`}`
-  return clean(
-    [id, time, brief(model, 28).padEnd(20), ended.padEnd(4), showDuration(durationMs), costs(one), where].join('  '),
-  ).trimEnd()
+  return [id, time, brief(model, 28).padEnd(20), ended.padEnd(4), showDuration(durationMs), costs(one), where]
+    .join('  ')
+    .trimEnd()
 }
 
 function costs({ usage, usd, estimated }: LoggedExchange): string {
@@ -147,9 +147,9 @@ async function show({ args, out, dir }: Invocation): Promise<number> {
   out.data(one)
   out.line(lineOf(one))
   for (const [name, value] of Object.entries(rest))
-    out.line(`  ${name.padEnd(12)} ${clean(typeof value === 'string' ? value : JSON.stringify(value))}`)
-  if (request !== undefined) out.line(`\nasked\n${clean(pretty(request))}`)
-  if (reply !== undefined) out.line(`\nanswered\n${clean(pretty(reply))}`)
+    out.line(`  ${name.padEnd(12)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  if (request !== undefined) out.line(`\nasked\n${pretty(request)}`)
+  if (reply !== undefined) out.line(`\nanswered\n${pretty(reply)}`)
   return EXIT.done
 }
 

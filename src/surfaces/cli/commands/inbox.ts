@@ -57,17 +57,17 @@ async function follow(host: RunHost, out: Output, signal: AbortSignal): Promise<
   while (!signal.aborted) {
     const rows = await host.inbox()
     const now = new Set(rows.map(({ id }) => id))
-    for (const row of rows) {
-      if (open.has(row.id)) continue
-      open.set(row.id, row)
-      out.data({ type: 'asked', ...row })
-      show(out, row)
-    }
     for (const [id, row] of open) {
       if (now.has(id)) continue
       open.delete(id)
       out.data({ type: 'closed', id, run: row.run })
       out.line(out.tone(`✓ ${brief(row.prompt, 60)}  ${id}`, 'dim'))
+    }
+    for (const row of rows) {
+      if (open.has(row.id)) continue
+      open.set(row.id, row)
+      out.data({ type: 'asked', ...row })
+      show(out, row)
     }
     await pause(LOOK_MS, signal)
   }

@@ -1,8 +1,8 @@
 /** `nerve init`: writes what a project needs, and never over what is there. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { NerveError } from '../../../base/nerve-error.ts'
-import { makeOwnFolder } from '../../../base/own-folder.ts'
+import { isMadeHere, makeOwnFolder } from '../../../base/own-folder.ts'
 import { configFile } from '../../../host/api.ts'
 import {
   AGENT,
@@ -31,6 +31,8 @@ interface Made {
 export async function run({ args, out, cwd }: Invocation): Promise<number> {
   // Here, and not in the project around it: a new project may be inside another one.
   const dir = resolve(cwd, args.words[0] ?? args.text('dir') ?? '.')
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new NerveError('bad-file', `${dir} is a file. Give a folder: nerve init FOLDER`)
   const made = await make(dir)
   const { created, kept, next } = made
   out.data({ dir, created, kept, next: next.map(([command]) => command) })
@@ -48,20 +50,21 @@ async function make(dir: string): Promise<Made> {
   const wanted = [...(ending === undefined ? [PACKAGE] : []), ...(given === undefined ? [config] : [])]
   const files = [...wanted, hello, ...(ours ? [SPEC] : []), AGENT, HINTS]
   // Only what is written here may run from now on without being named.
-  const alone = given === undefined && !existsSync(join(dir, dirname(hello.path))) && !existsSync(join(dir, '.nerve'))
+  const alone = given === undefined && !existsSync(join(dir, dirname(hello.path))) && hasOwnRecords(dir)
   const created = files.filter((file) => write(dir, file)).map(({ path }) => path)
   const kept = files.map(({ path }) => path).filter((path) => !created.includes(path))
   makeOwnFolder(join(dir, '.nerve'))
   for (const file of schemaFiles()) write(dir, file, 'w')
-  if (alone) {
-    const { trustFolder } = await import('../../../host/node-api.ts')
-    trustFolder(dir)
-  }
+  const { isTrusted, trustFolder } = await import('../../../host/node-api.ts')
+  if (alone) trustFolder(dir)
   return {
     dir,
     created,
     kept: given === undefined ? kept : [basename(given), ...kept],
     next: [
+      ...(isTrusted(dir)
+        ? []
+        : ([['nerve trust', 'after a look: there was code here before, and it would run too']] as const)),
       [`nerve run ${hello.path} --input Ada`, 'a workflow that asks you something'],
       ...(ours
         ? ([
@@ -72,6 +75,12 @@ async function make(dir: string): Promise<Made> {
       ['nerve workflow list', 'what can be run here'],
     ],
   }
+}
+
+/** What is recorded here was recorded here: by runs of this user. */
+function hasOwnRecords(dir: string): boolean {
+  const folder = join(dir, '.nerve')
+  return !existsSync(folder) || isMadeHere(folder)
 }
 
 /** Code is loaded as it is, so it has to be called what the package around it takes for a module; none is around it: undefined. */

@@ -4,7 +4,7 @@ import type { CatalogEntry, ForkTree, HistoryEntry, HistoryOperation } from '../
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import type { Output } from '../output.ts'
-import { brief, clean, oneLine, toJson } from '../printable.ts'
+import { brief, oneLine, toJson } from '../printable.ts'
 import { findNode, lookAtNodes, type Looked } from '../project-nodes.ts'
 import { wholeNumber } from '../values.ts'
 
@@ -78,7 +78,7 @@ function show(out: Output, entry: CatalogEntry): void {
       ([field, value]) => [field, typeof value === 'string' ? value : (toJson(value) ?? '')] as const,
     ),
   ]
-  for (const [label, text] of rows) if (text !== '') out.line(`  ${oneLine(label).padEnd(12)}${clean(text)}`)
+  for (const [label, text] of rows) if (text !== '') out.line(`  ${oneLine(label).padEnd(12)}${text}`)
 }
 
 async function history({ args, out }: Invocation, looked: Looked, entry: CatalogEntry): Promise<void> {

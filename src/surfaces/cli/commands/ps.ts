@@ -8,14 +8,14 @@ import { spent } from '../outcome.ts'
 import type { Output } from '../output.ts'
 import { brief } from '../printable.ts'
 import { newestRuns, withRuns } from '../project.ts'
-import type { Tone } from '../style.ts'
+import { columnsOf, padded, renderLine, type Line, type Span, type Tone } from '../style.ts'
 import { wholeNumber } from '../values.ts'
 
 export async function run({ args, out, dir }: Invocation): Promise<number> {
-  const limit = wholeNumber(args.text('limit') ?? '50', '--limit')
+  const limit = wholeNumber(args.text('limit') ?? '50', '--limit', 1)
   const rows = await withRuns(
     dir,
-    (host) => newestRuns(host, Math.max(1, limit)),
+    (host) => newestRuns(host, limit),
     () => [],
   )
   out.data(rows)
@@ -33,26 +33,37 @@ const TONES: Partial<Record<RunRow['status'], Tone>> = {
   cancelled: 'dim',
 }
 
+/** Below so many columns a run takes two lines: its id is never cut, because it is copied. */
+const NARROW = 72
+
 function table(out: Output, rows: readonly RunRow[]): string[] {
   const now = Date.now()
-  const names = Math.max(4, ...rows.map((row) => Math.min(30, row.definition.length)))
+  const columns = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY
+  const narrow = columns < NARROW
+  const shown = rows.map((row) => ({
+    row,
+    name: brief(row.definition, 30),
+    age: showDuration(Math.max(0, now - row.created)),
+    rest: joined(spent(row), noteOf(row, now)),
+  }))
+  const names = Math.max(4, ...shown.map(({ name }) => columnsOf(name)))
   const states = Math.max(6, ...rows.map((row) => row.status.length))
-  const head = `${'RUN'.padEnd(16)}  ${'NAME'.padEnd(names)}  ${'STATUS'.padEnd(states)}  ${'AGE'.padEnd(6)}`
-  return [
-    out.tone(head, 'dim'),
-    ...rows.map((row) => {
-      const status = out.tone(row.status.padEnd(states), TONES[row.status] ?? 'warn')
-      const age = showDuration(Math.max(0, now - row.created)).padEnd(6)
-      return `${row.run}  ${brief(row.definition, 30).padEnd(names)}  ${status}  ${age}  ${joined(spent(row), noteOf(row, now))}`
-    }),
-  ]
+  const head = ['RUN'.padEnd(16), ...(narrow ? [] : ['NAME'.padEnd(names)]), 'STATUS'.padEnd(states), 'AGE'].join('  ')
+  const lines = shown.flatMap(({ row, name, age, rest }): Line[] => {
+    const status: Span = { text: row.status.padEnd(states), tone: TONES[row.status] ?? 'warn' }
+    if (!narrow)
+      return [[{ text: `${row.run}  ${padded(name, names)}  ` }, status, { text: `  ${age.padEnd(6)}  ${rest}` }]]
+    return [[{ text: `${row.run}  ` }, status, { text: `  ${age}` }], [{ text: `  ${name}  ${rest}`, tone: 'dim' }]]
+  })
+  return [out.tone(head, 'dim'), ...lines.map((line) => renderLine(line, columns, out.color).trimEnd())]
 }
 
 function noteOf(row: RunRow, now: number): string {
   const [question] = row.questions
   if (question !== undefined) return `? ${brief(question.prompt, 60)}`
   const [signal] = row.signals
-  if (signal !== undefined) return `waits for the signal ${signal}`
+  if (signal !== undefined) return `waits for the signal ${brief(signal, 60)}`
   if (row.error !== undefined) return brief(row.error, 60)
+  if (row.status === 'crashed') return 'its process is gone: nerve resume --all'
   return row.wake === undefined ? '' : `wakes in ${showDuration(Math.max(0, row.wake - now))}`
 }

@@ -7,12 +7,17 @@ import { announce, fateOf, findDaemon, isAlive, launch } from '../../daemon/find
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { trustProject } from '../trust-project.ts'
+import { clean } from '../printable.ts'
+import { projectConfig } from '../project.ts'
 import { daemonCommand } from '../project-daemon.ts'
 import { pause, untilSignal } from '../until-signal.ts'
 import { wholeNumber } from '../values.ts'
 import { version } from '../version.ts'
 
 const LISTENING_OPTIONS: readonly string[] = ['http', 'host', 'beyond-loopback', 'name', 'origin', 'expose', 'idle']
+
+/** Only to say it before anything is stopped or started: the server has the last word. */
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/
 
 const VERBS: Readonly<Record<string, (invocation: Invocation) => Promise<number>>> = {
   'server start': start,
@@ -54,14 +59,27 @@ async function inBackground(invocation: Invocation, options: readonly string[]):
   return EXIT.done
 }
 
+/** What would keep the new one from starting is looked for while the old one lives. */
 async function restart(invocation: Invocation): Promise<number> {
+  const { args, dir, out } = invocation
   listeningOf(invocation)
-  const { args, dir } = invocation
+  await trustProject(dir, out)
+  await projectConfig(dir, out)
   const said = LISTENING_OPTIONS.some((name) => args.flag(name))
-  // Without a word about it, as it was before.
-  const before = said ? undefined : readRecord(daemonFiles(dir).record)?.options
-  await end(invocation)
-  return inBackground(invocation, before ?? passedOn(invocation))
+  const before = readRecord(daemonFiles(dir).record)?.options
+  const ended = await end(invocation)
+  try {
+    // Without a word about it, as it was before.
+    return await inBackground(invocation, (said ? undefined : before) ?? passedOn(invocation))
+  } catch (error) {
+    if (!ended || before === undefined || !isNerveError(error)) throw error
+    await launch(dir, daemonCommand(dir, before))
+    const { code, message, data } = error
+    throw new NerveError(code, `${message.replace(/\.?$/, '.')} The daemon runs again, as it did before.`, {
+      data,
+      cause: error,
+    })
+  }
 }
 
 /** The options for the process in the background, as they were given. */
@@ -92,6 +110,12 @@ function listeningOf({ args }: Invocation): Listening {
     ...(host === undefined ? {} : { host }),
     ...(args.flag('beyond-loopback') ? { beyondLoopback: true } : {}),
   }
+  if (host !== undefined && !LOOPBACK.test(host) && !args.flag('beyond-loopback'))
+    throw new NerveError(
+      'not-allowed',
+      `--host: ${host} can be reached from other machines. If that is meant: --beyond-loopback. There is no TLS: put a proxy before it, or use an SSH tunnel.`,
+      { data: { reason: 'host' } },
+    )
   if (tcp.port > 65_535) throw new UsageError(`--http: ${tcp.port} is not a port.`)
   return {
     ...(port === undefined ? {} : { http: tcp }),
@@ -222,7 +246,7 @@ async function logs({ args, dir, out }: Invocation): Promise<number> {
   if (!existsSync(log)) throw new NerveError('not-found', `There is no log of a daemon in ${dir}.`)
   const write = (text: string): void => {
     if (out.json) for (const line of text.split('\n').filter((one) => one !== '')) out.data({ line })
-    else out.write(text)
+    else out.write(process.stdout.isTTY ? clean(text) : text)
   }
   const text = readFrom(log, 0)
   write(

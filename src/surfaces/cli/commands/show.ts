@@ -6,7 +6,7 @@ import { budgetText, joined } from '../event-lines.ts'
 import { EXIT } from '../exit-code.ts'
 import { questionText, spent } from '../outcome.ts'
 import type { Output } from '../output.ts'
-import { brief, clean, readable, withoutStack } from '../printable.ts'
+import { brief, readable, withoutStack } from '../printable.ts'
 import { Progress } from '../progress.ts'
 import { withRun } from '../project.ts'
 import type { RunHost } from '../run-host.ts'
@@ -90,7 +90,7 @@ function showLines(out: Output, shown: Shown): string[] {
   )
   return [
     `${out.tone(row.definition, 'bold')}  ${row.run}  ${row.status}`,
-    ...facts(shown, now).map(([name, text]) => `  ${out.tone(name.padEnd(9), 'dim')} ${clean(text)}`),
+    ...facts(shown, now).map(([name, text]) => `  ${out.tone(name.padEnd(9), 'dim')} ${text}`),
     ...(tree.length === 0 ? [] : ['']),
     ...tree.map(({ line }) => renderLine(line, columns, out.color)),
     ...(questions.length === 0 ? [] : ['', ...questions]),
@@ -102,7 +102,8 @@ function facts(shown: Shown, now: number): (readonly [string, string])[] {
   const { row, forks, entries, progress } = shown
   const created = entries.get(row.run)?.[0]?.event
   const input = created?.type === 'run-created' ? created.input : undefined
-  const time = showDuration(Math.max(0, (row.ended ?? row.updated) - row.created))
+  const until = row.status === 'running' ? now : row.updated
+  const time = showDuration(Math.max(0, (row.ended ?? until) - row.created))
   const plan = progress.plans.get(row.run)
   return [
     ['started', `${new Date(row.created).toLocaleString('sv')}, ${time}${row.ended === undefined ? ' so far' : ''}`],
@@ -129,8 +130,8 @@ function planText(plan: ResumePlan): string {
 function ending(out: Output, { row, progress }: Shown): string[] {
   const end = progress.ends.get(row.run)
   if (end?.type === 'run-failed') {
-    const stack = out.verbose && end.error.stack !== undefined ? [clean(end.error.stack)] : []
-    return ['', `${out.tone('error', 'bad')}  ${clean(end.error.message)}`, ...stack]
+    const stack = out.verbose && end.error.stack !== undefined ? [end.error.stack] : []
+    return ['', `${out.tone('error', 'bad')}  ${end.error.message}`, ...stack]
   }
   if (end?.type === 'run-completed' && end.output !== undefined) return ['', readable(end.output)]
   if (row.status === 'crashed') return ['', `Its process is gone. Drive it on: nerve resume ${row.run}`]

@@ -1,9 +1,10 @@
 /** `nerve trust`. */
+import { resolve } from 'node:path'
 import { distrustFolder, trustFolder, trustedFolders } from '../../../host/node-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { oneLine } from '../printable.ts'
-import { projectFolder } from '../project-folder.ts'
+import { folderNamed } from '../project-folder.ts'
 
 export async function run({ args, out, dir, cwd }: Invocation): Promise<number> {
   if (args.flag('list')) {
@@ -16,8 +17,8 @@ export async function run({ args, out, dir, cwd }: Invocation): Promise<number> 
     return EXIT.done
   }
   const [given] = args.words
-  const folder = given === undefined ? dir : projectFolder(cwd, given)
   const revoked = args.flag('revoke')
+  const folder = given === undefined ? dir : revoked ? resolve(cwd, given) : folderNamed(cwd, given, 'DIR')
   const had = revoked ? distrustFolder(folder) : (trustFolder(folder), true)
   out.data({ folder, trusted: !revoked })
   out.line(`${oneLine(folder)} ${revoked ? (had ? 'is no longer trusted' : 'was not trusted') : 'is trusted'}.`)

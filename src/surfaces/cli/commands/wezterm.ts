@@ -1,11 +1,11 @@
 /** `nerve wezterm …`: panes as they are. */
 import { resolve } from 'node:path'
-import { NerveError } from '../../../base/nerve-error.ts'
+import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
 import { weztermPanes, type PaneInfo, type PanePort } from '../../../host/pane-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { keyNamed } from '../keys.ts'
-import { clean, oneLine } from '../printable.ts'
+import { oneLine } from '../printable.ts'
 import { readText, wholeNumber } from '../values.ts'
 
 type Verb = (invocation: Invocation, panes: PanePort) => Promise<void>
@@ -13,9 +13,22 @@ type Verb = (invocation: Invocation, panes: PanePort) => Promise<void>
 export async function run(invocation: Invocation): Promise<number> {
   const { args, command } = invocation
   const panes = weztermPanes({ program: args.text('program'), socket: args.text('socket') })
-  await VERBS[command.slice('wezterm '.length) as keyof typeof VERBS](invocation, panes)
-  await panes.close()
+  try {
+    await VERBS[command.slice('wezterm '.length) as keyof typeof VERBS](invocation, panes)
+  } catch (error) {
+    throw withWayOut(error)
+  } finally {
+    await panes.close()
+  }
   return EXIT.done
+}
+
+/** The port speaks to programs. */
+function withWayOut(error: unknown): unknown {
+  if (!isNerveError(error, 'pane-failed') || error.data['reason'] !== 'missing') return error
+  const { code, data } = error
+  const message = `${String(data['program'])} was not found. Install WezTerm, or name the program: --program FILE`
+  return new NerveError(code, message, { data, cause: error })
 }
 
 const VERBS = {
@@ -48,7 +61,7 @@ const VERBS = {
     await there(panes, pane)
     const { lines, rows, cursor } = await panes.look(pane, above)
     out.data({ pane, lines, rows, cursor })
-    out.line(clean(lines.join('\n')).trimEnd())
+    out.line(lines.join('\n').trimEnd())
   },
   async kill({ args, out }, panes) {
     const [pane = ''] = args.words

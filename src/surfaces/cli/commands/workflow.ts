@@ -10,6 +10,7 @@ import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { brief, oneLine } from '../printable.ts'
 import { newestRuns, projectConfig, withRuns } from '../project.ts'
+import { columnsOf, padded } from '../style.ts'
 import { trustQuestion } from '../trust-question.ts'
 import { firstIn, start, type Target } from './run.ts'
 
@@ -41,11 +42,11 @@ export async function run(invocation: Invocation): Promise<number> {
   const all = known(sources)
   out.data({ definitions: all, problems: sources.problems })
   if (all.length === 0) out.line(`Nothing is known in ${dir}. Put a file into ${FOLDER}, or: nerve run FILE`)
-  const names = Math.max(4, ...all.map(({ name }) => Math.min(30, name.length)))
+  const names = Math.max(4, ...all.map(({ name }) => columnsOf(brief(name, 30))))
   for (const { name, kind = '', source, runs, last } of all) {
     const where = source === undefined ? 'nerve.config' : relative(dir, source)
     const ran = last === undefined ? 'never ran' : `${runs} ${runs === 1 ? 'run' : 'runs'}, last ${last.status}`
-    out.line(`${brief(name, 30).padEnd(names)}  ${kind.padEnd(8)}  ${oneLine(where)}  ${out.tone(ran, 'dim')}`)
+    out.line(`${padded(brief(name, 30), names)}  ${kind.padEnd(8)}  ${oneLine(where)}  ${out.tone(ran, 'dim')}`)
   }
   for (const { source, message } of sources.problems)
     out.line(out.tone(`${relative(dir, source)}: ${oneLine(message)}`, 'bad'))
