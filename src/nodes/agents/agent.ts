@@ -208,7 +208,7 @@ class Turns {
     await this.#life.close()
     const { prompt, options } = questionOf(this.#id, deferred)
     // In one commit: an answer is never taken for another request.
-    return call.park(prompt, { ...options, free: true, keep: { ref, mark: '', deferred } satisfies Kept })
+    return call.park(prompt, { ...options, free: { type: 'object' }, keep: { ref, mark: '', deferred } satisfies Kept })
   }
 
   /** Asks again for data that fits, a few times. */
