@@ -5,19 +5,22 @@ export type { AgentLoopOptions, AgentLoopResult, AgentState, AgentTurn } from '.
 export { agent } from './nodes/agents/agent.ts'
 export type { AgentInfo, AgentInput, AgentNode, AgentResult } from './nodes/agents/agent.ts'
 export type { AgentGateway, AgentNodeOptions } from './nodes/agents/agent-options.ts'
-export { able, CONTRACT as AGENT_CONTRACT } from './nodes/agents/adapter.ts'
+export { able, allBut, CONTRACT as AGENT_CONTRACT } from './nodes/agents/adapter.ts'
 export type {
   AgentAdapter,
   AgentCapabilities,
   AgentOpen,
   AgentPart,
   AgentProbe,
+  AgentQuestion,
   AgentSession,
   AgentTurnEnd,
   AgentUsage,
   McpServerOptions,
   PermissionDecision,
   PermissionRequest,
+  QuestionReply,
+  QuestionRequest,
   SessionRef,
   ToolKind,
 } from './nodes/agents/adapter.ts'

@@ -190,12 +190,12 @@ export async function afterFailure<Output>(one: StepRun<Output>, call: Call, thr
 
 /** Ends the call with a question, in one commit. */
 function park<Output>(one: StepRun<Output>, call: Call, { prompt, options }: Parked): Promise<Output> {
-  const { kind = 'ask', free = false, keep, ...rest } = options
+  const { kind = 'ask', keep, ...rest } = options
   const { place, execution } = one
   if (keep !== undefined) execution.append({ type: 'step-kept', path: place.path, attempt: call.attempt, value: keep })
   const path = questionPath(place.path, call.attempt, execution.state.seq + 1)
   recordStop(one, call, { reason: 'question', question: path })
-  return whenAnswered(one, call.attempt, { path, prompt, kind, free, options: rest, attempt: call.attempt })
+  return whenAnswered(one, call.attempt, { path, prompt, kind, options: rest, attempt: call.attempt })
 }
 
 /** Goes on with an attempt when the question that it ended with has its answer. */

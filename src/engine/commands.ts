@@ -7,13 +7,14 @@ import { NerveError, errorData, errorFrom, isNerveError, type ErrorData } from '
 import { failpoint } from '../base/failpoint.ts'
 import type { Actor, Budget, QuestionAsked } from '../journal/events.ts'
 import { isOfStep } from '../journal/outcomes.ts'
+import { checkAnswer } from './check-answer.ts'
 import type { AnyDefinition } from './definition.ts'
 import type { Engine } from './engine.ts'
 import { runEnded } from './troubles.ts'
 import type { Execution } from './execution.ts'
 import { readEntries } from './reader.ts'
 import { checkBudget } from './start.ts'
-import { checkAnswer, dispatchSignals } from './waits.ts'
+import { dispatchSignals } from './waits.ts'
 
 export type RunCommand = Actor &
   (
@@ -244,7 +245,7 @@ interface Answering {
 async function answer(engine: Engine, execution: Execution, id: string, answering: Answering): Promise<void> {
   const question = findQuestion(execution, id)
   if (question === undefined) throw await notOpen(engine, execution.run, id)
-  const checked = checkAnswer(question, answering.value)
+  const checked = checkAnswer(question.asked, question.schema, answering.value)
   const value = checked instanceof Promise ? ((await checked) as unknown) : checked
   // While a schema looked at the answer, there may have been another one.
   const still = findQuestion(execution, id)

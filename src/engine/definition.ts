@@ -1,5 +1,6 @@
 /** What the engine runs. Every form that authors write compiles to this. */
 import type { Duration } from '../base/duration.ts'
+import type { JsonSchema } from '../base/json-schema.ts'
 import type { Schema } from '../base/schema.ts'
 import type { Budget, Durability, Effect, ErrorPolicy, OnDeadline, Usage } from '../journal/events.ts'
 
@@ -159,6 +160,11 @@ export interface StepAskOptions<Choice extends string = string, Answer = Choice>
 > {
   /** What is asked for (default `ask`). */
   readonly kind?: 'ask' | 'permission' | 'review'
+  /**
+   * What is taken beside the choices, as a JSON Schema. Unlike a `schema` it is data in the journal: whoever answers sees it, and
+   * every process can check an answer. Its `description` is told to whoever gives one that does not fit.
+   */
+  readonly free?: JsonSchema
   /** Takes the question back: it was answered in another way. */
   readonly signal?: AbortSignal
 }
@@ -166,8 +172,6 @@ export interface StepAskOptions<Choice extends string = string, Answer = Choice>
 export interface ParkOptions extends Omit<StepAskOptions, 'signal' | 'schema' | 'onDeadline'> {
   /** Kept as by `keep`, in the same commit: whoever gets the answer knows what it is about. */
   readonly keep?: unknown
-  /** Objects are taken as answers too; the function looks at them. */
-  readonly free?: boolean
   readonly onDeadline?: Exclude<OnDeadline, 'fail'>
 }
 

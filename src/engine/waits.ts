@@ -1,10 +1,11 @@
 /** Waiting: questions, signals and timers. Each is an event when it starts and an event when it ends. */
 import { milliseconds } from '../base/duration.ts'
+import { isRecord } from '../base/json-schema.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import { parseWith, type Schema } from '../base/schema.ts'
 import { isPlainValue } from '../base/value.ts'
 import type { Actor, JournalEvent, QuestionAsked, QuestionKind } from '../journal/events.ts'
-import type { AskOptions, WaitOptions } from './definition.ts'
+import type { AskOptions, StepAskOptions, WaitOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { throwIfStopped, type Place, type Scope } from './scope.ts'
 
@@ -40,13 +41,11 @@ export function ask(
 
 export interface Asking {
   readonly prompt: string
-  readonly options: AskOptions<string, unknown>
+  readonly options: AskOptions<string, unknown> & Pick<StepAskOptions, 'free'>
   readonly kind: QuestionKind
   /** The path to ask under, when it is not the place's own (questions about a step). */
   readonly path?: string
   readonly attempt?: number
-  /** Free answers are looked at by whoever asked, later. */
-  readonly free?: boolean
 }
 
 export function askAt(execution: Execution, place: Place, asking: Asking): Promise<unknown> {
@@ -77,8 +76,8 @@ function whenLive<Value>(execution: Execution, place: Place, open: () => Promise
 }
 
 export function newQuestion(execution: Execution, place: Place, asking: Asking): QuestionAsked {
-  const { options, kind, prompt, attempt, free } = asking
-  const { choices, deadline, onDeadline, detail, schema } = options
+  const { options, kind, prompt, attempt } = asking
+  const { choices, deadline, onDeadline, detail, schema, free } = options
   const asked: QuestionAsked = {
     type: 'question-asked',
     path: asking.path ?? place.path,
@@ -87,7 +86,8 @@ export function newQuestion(execution: Execution, place: Place, asking: Asking):
     prompt,
     ...(place.after === undefined ? {} : { after: place.after }),
     ...(choices === undefined ? {} : { choices }),
-    ...(schema === undefined && free !== true ? {} : { schema: true }),
+    ...(schema === undefined ? {} : { schema: true }),
+    ...(free === undefined ? {} : { free }),
     ...(deadline === undefined ? {} : { deadline: execution.clock.now() + milliseconds(deadline, 'deadline') }),
     ...(onDeadline === undefined ? {} : { onDeadline }),
     ...(attempt === undefined ? {} : { attempt }),
@@ -266,46 +266,17 @@ function openTimer(execution: Execution, place: Place, at: number): Promise<void
   })
 }
 
-/**
- * The answer as the question takes it: a choice by its label or number, or a free answer that fits the schema. With both,
- * an object is a free answer.
- */
-export function checkAnswer(question: OpenAsk, value: unknown): unknown {
-  const { asked, schema } = question
-  const free =
-    typeof value === 'object' &&
-    value !== null &&
-    (asked.schema === true || (asked.kind === 'recovery' && 'skip' in value))
-  if (asked.choices !== undefined && !free) return pickChoice(asked, value)
-  return schema === undefined
-    ? value
-    : parseWith(schema, value, { code: 'answer-rejected', what: `The answer to '${asked.prompt}'` })
-}
-
-function pickChoice(asked: QuestionAsked, value: unknown): string {
-  const choices = asked.choices ?? []
-  const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
-  const found =
-    choices.find((choice) => choice === text) ?? choices.find((choice) => choice.toLowerCase() === text.toLowerCase())
-  if (found !== undefined) return found
-  const number = /^\d+$/.test(text) ? choices[Number(text) - 1] : undefined
-  if (number !== undefined) return number
-  throw new NerveError(
-    'answer-rejected',
-    `${JSON.stringify(value)} is not a choice of '${asked.prompt}'. Choose ${choices.map((choice, i) => `${i + 1} (${choice})`).join(', ')}.`,
-    { data: { choices } },
-  )
-}
-
 function checkSignal(schema: Schema | undefined, name: string, value: unknown): Promise<unknown> {
   return schema === undefined
     ? Promise.resolve(value)
     : parseWith(schema, value, { code: 'bad-input', what: `The signal '${name}'` })
 }
 
-export function checkAsk(prompt: unknown, options: AskOptions<string, unknown>): void {
+export function checkAsk(prompt: unknown, options: Asking['options']): void {
   if (typeof prompt !== 'string' || prompt === '') throw new NerveError('bad-option', 'A question needs a text to ask.')
-  const { choices, onDeadline } = options
+  const { choices, onDeadline, free } = options
+  if (free !== undefined && (!isRecord(free) || !isPlainValue(free)))
+    throw new NerveError('bad-option', `The question '${prompt}' has free that is not a JSON Schema: give plain JSON.`)
   if (choices !== undefined && !areChoices(choices)) {
     throw new NerveError('bad-option', `The question '${prompt}' needs at least one choice, each given once.`)
   }

@@ -2,6 +2,7 @@
  * The closed union of what can have happened in a run. Past tense: it is on disk. Adding a type or an optional field
  * keeps FORMAT; changing the meaning of one raises it, and every older journal must still replay.
  */
+import type { JsonSchema } from '../base/json-schema.ts'
 import type { ErrorData } from '../base/nerve-error.ts'
 
 export const FORMAT = 1
@@ -156,6 +157,8 @@ export interface QuestionAsked extends Placed {
   readonly choices?: readonly string[]
   /** True when a free answer must fit a schema that only the running definition knows. */
   readonly schema?: boolean
+  /** What is taken beside the choices, as a JSON Schema. */
+  readonly free?: JsonSchema
   readonly deadline?: number
   readonly onDeadline?: OnDeadline
   /** The attempt of the step that asked, for questions asked by a step. */

@@ -3,44 +3,19 @@
  * agent's model is a scripted one that follows `scriptPrompt`, so the agent is the real one and needs no key.
  */
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import {
-  CONTRACT,
-  type AgentAdapter,
-  type AgentOpen,
-  type AgentPart,
-  type AgentSession,
-  type AgentTurnEnd,
-  type PermissionDecision,
-  type PermissionRequest,
-} from '../nodes/agents/adapter.ts'
-import type { ScriptStep } from '../gateway/script/script.ts'
-import { COUNT, REPLIES, scriptPrompt } from './prompted-script.ts'
+import { CONTRACT, type AgentAdapter, type AgentPart } from '../nodes/agents/adapter.ts'
+import { goesOn, onBench, read, says, spent, untilThere, type AgentUnderTest, type Bench } from './agent-bench.ts'
+import { COUNT, REPLIES } from './prompted-script.ts'
 
-export interface AgentUnderTest {
-  readonly adapter: AgentAdapter
-  /** What the agent needs to reach its scripted model, and a new empty folder to work in. Called for each case. */
-  readonly prepare: () => Promise<Pick<AgentOpen, 'cwd' | 'env' | 'gateway' | 'native' | 'model'>>
-  /** Cases that this agent cannot do, each with the reason. */
-  readonly skip?: Readonly<Record<string, string>>
-}
+export type { AgentUnderTest } from './agent-bench.ts'
 
 export interface AgentCase {
   readonly name: string
   /** Why it is not run. */
   readonly skip?: string
   run(): Promise<void>
-}
-
-interface Bench {
-  readonly adapter: AgentAdapter
-  readonly cwd: string
-  readonly asked: PermissionRequest[]
-  /** What is answered to permissions; by default everything is allowed. */
-  decide: (request: PermissionRequest) => PermissionDecision | Promise<PermissionDecision>
-  open(more?: Partial<AgentOpen>): Promise<AgentSession>
 }
 
 type Case = (bench: Bench) => Promise<void>
@@ -53,74 +28,7 @@ export function agentConformance(agent: AgentUnderTest): readonly AgentCase[] {
   })
 }
 
-async function onBench({ adapter, prepare }: AgentUnderTest, run: Case): Promise<void> {
-  const prepared = await prepare()
-  const opened: AgentSession[] = []
-  const bench: Bench = {
-    adapter,
-    cwd: prepared.cwd,
-    asked: [],
-    decide: () => ({ allow: true }),
-    async open(more = {}) {
-      const session = await adapter.open({
-        ...prepared,
-        permission: async (request) => {
-          bench.asked.push(request)
-          return bench.decide(request)
-        },
-        started: () => undefined,
-        ...more,
-      })
-      opened.push(session)
-      return session
-    },
-  }
-  try {
-    await run(bench)
-  } finally {
-    for (const session of opened) await session.close()
-  }
-}
-
-interface Turn {
-  readonly parts: readonly AgentPart[]
-  readonly end: AgentTurnEnd
-}
-
-async function turn(parts: AsyncIterable<AgentPart>, onPart?: (part: AgentPart) => void): Promise<Turn> {
-  const seen: AgentPart[] = []
-  for await (const part of parts) {
-    seen.push(part)
-    onPart?.(part)
-  }
-  const end = seen.at(-1)
-  ok(end?.type === 'turn-end', `the last part is ${end?.type ?? 'missing'}, not turn-end`)
-  strictEqual(seen.filter(({ type }) => type === 'turn-end').length, 1, 'a turn ends once')
-  return { parts: seen, end }
-}
-
-async function says(session: AgentSession, ...steps: readonly ScriptStep[]): Promise<Turn> {
-  return turn(session.prompt(scriptPrompt(...steps)))
-}
-
-function spent(parts: readonly AgentPart[]): number {
-  return parts.reduce(
-    (sum, part) => (part.type === 'usage' ? sum + (part.usage.input ?? 0) + (part.usage.output ?? 0) : sum),
-    0,
-  )
-}
-
-function read(bench: Bench, file: string): string {
-  return readFileSync(join(bench.cwd, file), 'utf8')
-}
-
-async function untilThere(bench: Bench, file: string): Promise<void> {
-  for (let left = 1_500; !existsSync(join(bench.cwd, file)); left -= 1) {
-    if (left === 0) throw new Error(`${file} did not come to be`)
-    await delay(20)
-  }
-}
-
+const COLOUR = { question: 'Which colour?', options: ['red', 'blue'] }
 const SLOW = 'touch began; while [ -e began ]; do sleep 0.1; done'
 
 const CASES: Readonly<
@@ -185,6 +93,27 @@ const CASES: Readonly<
       strictEqual((await says(session, { say: 'still here' })).end.reason, 'done')
     },
   },
+  'asks for each of two calls at once, and loses none': {
+    needs: ['permissions'],
+    run: async (bench) => {
+      const allowed = new Set<string>()
+      bench.decide = ({ id, lacks = [] }) => {
+        // A person decides one at a time, and is thought of first where that can be.
+        const waits = bench.adapter.capabilities.defer && !lacks.includes('defer') && !allowed.has(id)
+        return waits ? { defer: true } : { allow: true }
+      }
+      const session = await bench.open()
+      const calls = [{ sh: 'printf a >> a.txt' }, { sh: 'printf b >> b.txt' }]
+      let { end } = await says(session, { call: calls }, { say: 'both done' })
+      for (let left = 3; end.reason === 'deferred' && left > 0; left -= 1) {
+        allowed.add(bench.asked.at(-1)?.id ?? '')
+        const again = await goesOn(await bench.open({ resume: session.ref }))
+        end = again.end
+      }
+      strictEqual(end.reason, 'done', end.error)
+      deepStrictEqual([read(bench, 'a.txt'), read(bench, 'b.txt')], ['a', 'b'])
+    },
+  },
   'does what a person made of it': {
     needs: ['permissions', 'editedInput'],
     run: async (bench) => {
@@ -192,10 +121,56 @@ const CASES: Readonly<
       const session = await bench.open()
       const { end } = await says(session, { call: { sh: 'touch before.txt' } }, { say: 'done' })
       strictEqual(end.reason, 'done', end.error)
-      deepStrictEqual(
-        [existsSync(join(bench.cwd, 'before.txt')), existsSync(join(bench.cwd, 'after.txt'))],
-        [false, true],
-      )
+      deepStrictEqual(there(bench, 'before.txt', 'after.txt'), [false, true])
+    },
+  },
+  'does what a person made of it, after it was put away': {
+    needs: ['permissions', 'editedInput', 'defer', 'resume'],
+    run: async (bench) => {
+      bench.decide = () => ({ defer: true })
+      const session = await bench.open()
+      await says(session, { call: { sh: 'touch before.txt' } }, { say: 'done' })
+      await session.close()
+      bench.decide = ({ input }) => ({ allow: true, input: edited(input) })
+      const again = await bench.open({ resume: session.ref })
+      const { end } = await goesOn(again)
+      strictEqual(end.reason, 'done', end.error)
+      deepStrictEqual(there(bench, 'before.txt', 'after.txt'), [false, true])
+    },
+  },
+  'asks the person, and goes on with the answer': {
+    needs: ['questions'],
+    run: async (bench) => {
+      bench.reply = () => ({ answers: [['mauve']] })
+      const session = await bench.open()
+      const { end } = await says(session, { call: { ask: COLOUR } }, { say: 'it will be {{last}}' })
+      strictEqual(end.reason, 'done', end.error)
+      match(end.text, /it will be .*mauve/s)
+      const [asked] = bench.questions
+      const [question] = asked?.questions ?? []
+      deepStrictEqual([question?.text, question?.options?.map(({ label }) => label)], [COLOUR.question, COLOUR.options])
+      strictEqual(question?.free, true, 'other words are taken too')
+      bench.reply = () => ({ refused: 'nobody is here' })
+      const refused = await says(session, { call: { ask: COLOUR } }, { say: 'so I choose' })
+      strictEqual(refused.end.reason, 'done', refused.end.error)
+      match(refused.end.text, /so I choose/)
+      deepStrictEqual([bench.questions.length, bench.asked.length], [2, 0], 'a question is no permission')
+    },
+  },
+  'is put away while a person thinks about its question': {
+    needs: ['questions', 'defer', 'resume'],
+    run: async (bench) => {
+      bench.reply = () => ({ defer: true })
+      const session = await bench.open()
+      const deferred = await says(session, { call: { ask: COLOUR } }, { say: 'it will be {{last}}' })
+      strictEqual(deferred.end.reason, 'deferred', deferred.end.error)
+      await session.close()
+      const before = bench.questions.at(-1)?.id
+      bench.reply = ({ id }) => (id === before ? { answers: [['mauve']] } : { refused: 'another one' })
+      const again = await bench.open({ resume: session.ref })
+      const { end } = await goesOn(again)
+      strictEqual(end.reason, 'done', end.error)
+      match(end.text, /it will be .*mauve/s)
     },
   },
   'is interrupted within a moment, and goes on after it': {
@@ -276,11 +251,36 @@ const CASES: Readonly<
       const before = bench.asked.at(-1)?.id
       bench.decide = ({ id }) => (id === before ? { allow: true } : { allow: false, reason: 'another one' })
       const again = await bench.open({ resume: session.ref })
-      ok(again.proceed !== undefined, 'it has proceed()')
-      const { end } = await turn(again.proceed())
+      const { end } = await goesOn(again)
       strictEqual(end.reason, 'done', end.error)
       match(end.text, /thought over/)
       strictEqual(read(bench, 'once.txt'), 'x')
+    },
+  },
+  'is told something else while a person thinks, and can be put away again': {
+    needs: ['defer', 'permissions', 'resume'],
+    run: async (bench) => {
+      bench.decide = () => ({ defer: true })
+      const session = await bench.open()
+      await says(session, { call: { sh: 'touch never.txt' } }, { say: 'never said' })
+      await session.close()
+      const left = bench.asked.at(-1)?.id
+      bench.decide = ({ id, lacks = [] }) => {
+        if (id === left) return { allow: false, reason: 'nobody wants it any more' }
+        return lacks.includes('defer') ? { allow: true } : { defer: true }
+      }
+      const again = await bench.open({ resume: session.ref })
+      const other = await says(again, { say: 'something else' })
+      strictEqual(other.end.reason, 'done', other.end.error)
+      let { end } = await says(again, { call: { sh: 'printf x >> once.txt' } }, { say: 'all done' })
+      if (end.reason === 'deferred') {
+        await again.close()
+        bench.decide = ({ id }) => (id === left ? { allow: false } : { allow: true })
+        ;({ end } = await goesOn(await bench.open({ resume: session.ref })))
+      }
+      strictEqual(end.reason, 'done', end.error)
+      match(end.text, /all done/)
+      deepStrictEqual([there(bench, 'never.txt'), read(bench, 'once.txt')], [[false], 'x'])
     },
   },
   'tells of an error of the model, and goes on after it': {
@@ -320,6 +320,10 @@ const CASES: Readonly<
       })
     },
   },
+}
+
+function there(bench: Bench, ...files: readonly string[]): readonly boolean[] {
+  return files.map((file) => existsSync(join(bench.cwd, file)))
 }
 
 function textOf(parts: readonly AgentPart[]): string {

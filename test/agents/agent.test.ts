@@ -232,6 +232,25 @@ describe('a permission', () => {
     },
   )
 
+  it.each(['hold', 'park'] as const)(
+    'is not given for another input by an agent that would do what it wanted (%s)',
+    async (patience) => {
+      const stage = await openStage()
+      const adapter = scripted(script)
+      const use = { ...adapter, name: 'stubborn', capabilities: { ...adapter.capabilities, editedInput: false } }
+      const node = coder(script, { use, permission: { allow: ['write'] }, patience })
+      const run = await stage.host.start(turn(node, 'tidy'))
+      const refused = await rejection(ask(stage, { allow: { command: 'rm other' } }))
+      expect(refused).toMatchObject({ code: 'answer-rejected' })
+      expect(refused.message).toMatch(/stubborn cannot take another input.*allow, deny or \{"deny": "why"\}/)
+      expect(await stage.host.inbox()).toHaveLength(1)
+      expect(existsSync(join(dir, 'notes'))).toBe(true)
+      await ask(stage, { deny: 'it is needed' })
+      await run.result()
+      expect(readFileSync(join(dir, 'notes'), 'utf8')).toBe('new')
+    },
+  )
+
   it('outlives its process', async () => {
     const store = new MemoryStore()
     const first = coder(script, { permission: 'ask' })

@@ -36,6 +36,7 @@ describe.each(MISSING)('$name, where it is not', (adapter, install) => {
         cwd: '/',
         env: {},
         permission: async () => ({ allow: false }),
+        question: async () => ({ refused: 'nobody is here' }),
         started: () => {
           started += 1
         },

@@ -23,10 +23,20 @@ const adapter = scriptedAgent({
             : 'error'
         return [{ fail: message, as }]
       }
-      if (call !== undefined && 'sh' in call) return [{ shell: call.sh }]
+      const calls = call === undefined ? [] : [call].flat()
+      if (calls.length > 0)
+        return calls.map((one) => {
+          if ('ask' in one) return { ask: one.ask.question, options: one.ask.options }
+          return 'sh' in one ? { shell: one.sh } : { fail: 'there is no such tool' }
+        })
       return [
         { usage },
-        { say: (say ?? '').replaceAll(COUNT, String(prompts)).replaceAll(REPLIES, String(prompts - 1)) },
+        {
+          say: (say ?? '')
+            .replaceAll(COUNT, String(prompts))
+            .replaceAll(REPLIES, String(prompts - 1))
+            .replaceAll('{{last}}', '{{answer}}'),
+        },
       ]
     })
     return steps

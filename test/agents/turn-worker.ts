@@ -18,6 +18,7 @@ try {
       gateway: reach,
       ...(model === undefined ? {} : { model }),
       permission: async () => ({ allow: true }),
+      question: async () => ({ refused: 'nobody is here' }),
       started: () => undefined,
     })
     const prompt = scriptPrompt({ call: { sh: 'touch a' } }, { call: { sh: 'touch b' } }, { say: 'done' })

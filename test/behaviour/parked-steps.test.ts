@@ -9,7 +9,7 @@ function careful(calls: unknown[], options: object = {}) {
   const work = ({ attempt, resumed, answer, kept, park }: StepCall): unknown => {
     calls.push([attempt, resumed, answer])
     if (answer === undefined) park('Delete a?', { kind: 'permission', choices: ['yes', 'no'], detail: { tool: 'rm' } })
-    if (answer === 'yes') park('Delete b?', { choices: ['sure', 'no'], free: true })
+    if (answer === 'yes') park('Delete b?', { choices: ['sure', 'no'], free: { type: 'object' } })
     return { answer, kept }
   }
   return workflow('careful', (ctx) => ctx.step('delete', work, options))
@@ -48,6 +48,36 @@ describe('a parked step', () => {
     expect(await rejection(answer(stage, 'Delete a?', { only: 'half' }))).toMatchObject({ code: 'answer-rejected' })
     await answer(stage, 'Delete a?', 'no')
     expect(await run.result()).toEqual({ answer: 'no' })
+  })
+
+  it('takes beside its choices what it says in the journal, in every process', async () => {
+    const store = new MemoryStore()
+    const free = {
+      anyOf: [
+        { type: 'string', minLength: 2 },
+        { type: 'array', items: { enum: ['a', 'b'] } },
+      ],
+    }
+    const pick = workflow('pick', (ctx) =>
+      ctx.step('pick', ({ answer: given, park }) => given ?? park('Which?', { choices: ['a', 'b'], free })),
+    )
+    const before = await openStage({ store, definitions: [pick] })
+    const runs = [await before.host.start(pick), await before.host.start(pick), await before.host.start(pick)]
+    for (const run of runs) await run.rest()
+    await before.host.close()
+    const { host } = await openStage({ store, definitions: [pick] })
+    const asked = await host.inbox()
+    expect(asked[0]).toMatchObject({ choices: ['a', 'b'], free })
+    for (const [index, value] of [2, 'neither', ['b', 'a']].entries()) {
+      const id = asked.find(({ run }) => run === runs[index]?.id)?.id ?? ''
+      const refused = await rejection(host.answer(id, ['c']))
+      expect(refused).toMatchObject({ code: 'answer-rejected' })
+      expect(refused.message).toContain("The answer to 'Which?' was not taken.")
+      await host.answer(id, value)
+    }
+    const results = []
+    for (const { id } of runs) results.push(await (await host.handle(id)).result())
+    expect(results).toEqual(['b', 'neither', ['b', 'a']])
   })
 
   it.each(['repeatable', 'resumable', 'once'] as const)('outlives its process when it is %s', async (effect) => {

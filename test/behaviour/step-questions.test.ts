@@ -92,6 +92,25 @@ describe('a question of a step', () => {
     },
   )
 
+  it('takes beside its choices what it says it does, and says what that is', async () => {
+    const stage = await openStage()
+    const free = { type: 'object', required: ['because'], description: 'Say yes, no or {"because": "why"}.' }
+    const run = await stage.host.start(
+      workflow('free', (ctx) =>
+        ctx.step('ask', ({ ask }) => ask<string, unknown>('Delete it?', { choices: ['yes', 'no'], free })),
+      ),
+    )
+    const [question] = await open(stage)
+    expect(question).toMatchObject({ free })
+    for (const value of ['perhaps', { why: 'not' }, ['yes']]) {
+      const refused = await rejection(stage.host.answer(question?.id ?? '', value))
+      expect(refused).toMatchObject({ code: 'answer-rejected' })
+      expect(refused.message).toBe(`The answer to 'Delete it?' was not taken. Say yes, no or {"because": "why"}.`)
+    }
+    await stage.host.answer(question?.id ?? '', { because: 'it is old' })
+    expect(await run.result()).toEqual({ because: 'it is old' })
+  })
+
   it('leaves the inbox with the attempt that asked, and the next one asks again', async () => {
     const stage = await openStage()
     const heard: unknown[] = []
@@ -180,13 +199,15 @@ describe('a question of a step', () => {
       workflow('wrong', (ctx) =>
         ctx.step('ask', async ({ ask }) => {
           late = ask
-          return [(await rejection(ask(''))).message, (await rejection(ask('x', { choices: [] }))).message]
+          const wrong = [ask(''), ask('x', { choices: [] }), ask('x', { free: 'anything' as never })]
+          return Promise.all(wrong.map(async (one) => (await rejection(one)).message))
         }),
       ),
     )
     expect(await run.result()).toEqual([
       'A question needs a text to ask.',
       "The question 'x' needs at least one choice, each given once.",
+      "The question 'x' has free that is not a JSON Schema: give plain JSON.",
     ])
     expect(await rejection(late?.('Still there?') ?? Promise.resolve())).toMatchObject({ code: 'interrupted' })
   })

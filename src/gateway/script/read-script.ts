@@ -102,6 +102,7 @@ const CALLS: Readonly<Record<string, Check>> = {
   read: text,
   write: fields({ path: text, text }, ['path', 'text']),
   edit: fields({ path: text, old: text, new: text }, ['path', 'old', 'new']),
+  ask: fields({ question: text, options: listOf(text) }, ['question', 'options']),
   tool: text,
 }
 const call: Check = (value, where, tell) => {

@@ -59,6 +59,7 @@ export type ScriptCall =
   | { readonly read: string }
   | { readonly write: { readonly path: string; readonly text: string } }
   | { readonly edit: { readonly path: string; readonly old: string; readonly new: string } }
+  | { readonly ask: { readonly question: string; readonly options: readonly string[] } }
   | { readonly tool: string; readonly input?: unknown }
 
 export interface ScriptFailure {

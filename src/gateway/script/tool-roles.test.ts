@@ -82,6 +82,25 @@ describe('a role', () => {
     expect(resolveCall({ sh: 'ls' }, [])).toBeUndefined()
   })
 
+  it('asks one question, in a list of them or alone', () => {
+    const ask = { ask: { question: 'Which?', options: ['a', 'b'] } }
+    const options = [
+      { label: 'a', description: 'a' },
+      { label: 'b', description: 'b' },
+    ]
+    const item = { type: 'object', properties: { multiSelect: { type: 'boolean' }, header: text } }
+    const required = ['question', 'options', 'header', 'multiSelect']
+    const claude = tool('AskUserQuestion', { questions: { type: 'array', items: { ...item, required } } }, [
+      'questions',
+    ])
+    expect(resolveCall(ask, [claude])?.input).toEqual({
+      questions: [{ question: 'Which?', options, header: 'scripted', multiSelect: false }],
+    })
+    const copilot = tool('ask_user', { question: text, choices: { type: 'array' } }, ['question'])
+    expect(resolveCall(ask, [copilot])?.input).toEqual({ question: 'Which?', choices: ['a', 'b'] })
+    expect(resolveCall(ask, CODEX)).toBeUndefined()
+  })
+
   it('is not needed for a tool that is named', () => {
     const mine: ModelTool = { ...tool('mine'), namespace: 'box' }
     expect(resolveCall({ tool: 'mine', input: { a: 1 } }, [mine])).toEqual({

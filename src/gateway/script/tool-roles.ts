@@ -7,7 +7,7 @@ import type { ScriptCall } from './script.ts'
 
 export type ResolvedCall = Omit<ToolCallPart, 'type' | 'id'>
 
-type Role = 'sh' | 'write' | 'read' | 'edit'
+type Role = 'sh' | 'write' | 'read' | 'edit' | 'ask'
 
 const NAMES: Readonly<Record<Role, readonly string[]>> = {
   sh: [
@@ -26,6 +26,7 @@ const NAMES: Readonly<Record<Role, readonly string[]>> = {
   write: ['Write', 'write', 'write_file', 'create', 'create_file', 'write_text_file'],
   read: ['Read', 'read', 'read_file', 'view', 'read_text_file'],
   edit: ['Edit', 'edit', 'replace', 'str_replace', 'edit_file', 'str_replace_editor', 'str_replace_based_edit_tool'],
+  ask: ['AskUserQuestion', 'ask_user', 'request_user_input', 'question'],
 }
 const PATCH = 'apply_patch'
 
@@ -40,7 +41,7 @@ export function resolveCall(call: ScriptCall, tools: readonly ModelTool[]): Reso
   if ('sh' in call) return shell(call.sh, tools)
   if ('read' in call) return reading(call.read, tools) ?? shell(`cat ${quoted(call.read)}`, tools)
   if ('write' in call) return writing(call.write, tools) ?? shell(heredoc(call.write), tools)
-  return editing(call.edit, tools)
+  return 'edit' in call ? editing(call.edit, tools) : asking(call.ask, tools)
 }
 
 function named(
@@ -115,6 +116,19 @@ function editing(
   return patch([`*** Update File: ${path}`, '@@', ...minus, ...text.split('\n').map((line) => `+${line}`)], tools)
 }
 
+/** One question: some tools take several, and want to know more about each. */
+function asking(
+  { question, options }: { question: string; options: readonly string[] },
+  tools: readonly ModelTool[],
+): ResolvedCall | undefined {
+  const tool = toolFor('ask', tools)
+  if (tool === undefined) return undefined
+  const list = fieldsOf(tool)['questions']?.items
+  if (list === undefined) return filled(tool, { question, choices: options })
+  const labelled = options.map((label) => ({ label, description: label }))
+  return filled(tool, { questions: [{ question, options: labelled, ...missing(list, ['question', 'options']) }] })
+}
+
 function patch(lines: readonly string[], tools: readonly ModelTool[]): ResolvedCall | undefined {
   const tool = tools.find(({ name }) => name === PATCH)
   if (tool === undefined) return undefined
@@ -135,10 +149,15 @@ function editorCommand(tool: ModelTool, command: string): Readonly<Record<string
 interface Field {
   readonly type?: unknown
   readonly enum?: readonly unknown[]
+  readonly items?: unknown
 }
 
 function fieldsOf(tool: ModelTool): Readonly<Record<string, Field>> {
-  return (tool.input as { properties?: Record<string, Field> } | null | undefined)?.properties ?? {}
+  return propertiesOf(tool.input)
+}
+
+function propertiesOf(schema: unknown): Readonly<Record<string, Field>> {
+  return (schema as { properties?: Record<string, Field> } | null | undefined)?.properties ?? {}
 }
 
 function given(tool: ModelTool, names: readonly string[], value: string): Readonly<Record<string, unknown>> {
@@ -148,12 +167,14 @@ function given(tool: ModelTool, names: readonly string[], value: string): Readon
 
 /** What the schema asks for beside it. */
 function filled(tool: ModelTool, input: Readonly<Record<string, unknown>>): ResolvedCall {
-  const fields = fieldsOf(tool)
-  const required = (tool.input as { required?: unknown } | null | undefined)?.required
-  const more: Record<string, unknown> = {}
-  for (const name of Array.isArray(required) ? (required as string[]) : [])
-    if (!(name in input)) more[name] = placeholder(name, fields[name])
-  return calling(tool, { ...input, ...more })
+  return calling(tool, { ...input, ...missing(tool.input, Object.keys(input)) })
+}
+
+function missing(schema: unknown, given: readonly string[]): Readonly<Record<string, unknown>> {
+  const fields = propertiesOf(schema)
+  const required = (schema as { required?: unknown } | null | undefined)?.required
+  const names = (Array.isArray(required) ? (required as string[]) : []).filter((name) => !given.includes(name))
+  return Object.fromEntries(names.map((name) => [name, placeholder(name, fields[name])]))
 }
 
 function placeholder(name: string, field: Field | undefined): unknown {

@@ -69,6 +69,7 @@ const question = z.looseObject({
   prompt: z.string(),
   choices: z.array(z.string()).optional(),
   schema: z.boolean().optional().describe('a free answer has to fit a schema that the run knows'),
+  free: z.record(z.string(), z.unknown()).optional().describe('what is taken beside the choices, as a JSON Schema'),
   deadline: time.optional(),
   detail: value.optional(),
   asked: time,

@@ -19,7 +19,7 @@ export interface SessionRef {
   readonly cwd: string
 }
 
-export const ABILITIES = [
+const ABILITIES = [
   /** The host may choose the id of a session. */
   'chosenId',
   'resume',
@@ -31,8 +31,10 @@ export const ABILITIES = [
   'denyReason',
   /** A permission can be given for another input. */
   'editedInput',
-  /** Its process can end while a permission is open. */
+  /** Its process can end while a person thinks about what it asks. */
   'defer',
+  /** It asks the person what it wants to know. */
+  'questions',
   /** It gives data that fits a JSON Schema. */
   'structured',
   /** It says what a turn has cost. */
@@ -47,6 +49,11 @@ export type AgentCapabilities = Readonly<Record<(typeof ABILITIES)[number], bool
 /** What an agent can do, by the names of it; it can do nothing else. */
 export function able(...names: readonly (keyof AgentCapabilities)[]): AgentCapabilities {
   return Object.fromEntries(ABILITIES.map((name) => [name, names.includes(name)])) as AgentCapabilities
+}
+
+/** An agent that can do everything else. */
+export function allBut(...names: readonly (keyof AgentCapabilities)[]): AgentCapabilities {
+  return able(...ABILITIES.filter((name) => !names.includes(name)))
 }
 
 export interface AgentAdapter {
@@ -90,6 +97,8 @@ export interface AgentOpen {
   readonly gateway?: { readonly url: string; readonly token: string }
   /** It never fails: what goes wrong where it is decided is a denial. */
   readonly permission: (request: PermissionRequest) => Promise<PermissionDecision>
+  /** What the agent wants to know of the person. It never fails: what goes wrong where it is asked is a refusal. */
+  readonly question: (request: QuestionRequest) => Promise<QuestionReply>
   /** A process of this session has started. */
   readonly started: (pid: number) => void
   /** Every message of the vendor, untouched. */
@@ -108,11 +117,19 @@ export type McpServerOptions =
 
 export type ToolKind = 'shell' | 'edit' | 'read' | 'fetch' | 'mcp' | 'question' | 'other'
 
-export interface PermissionRequest {
+/** What an agent asks of a person. */
+interface Request {
   /** Of the tool call; the same when the agent asks for it again. */
   readonly id: string
   /** The tool, in the agent's words. */
   readonly tool: string
+  /** What the agent can do, but not with this one. */
+  readonly lacks?: Lacks
+}
+
+export type Lacks = readonly ('editedInput' | 'defer')[]
+
+export interface PermissionRequest extends Request {
   readonly kind: ToolKind
   /** What it is about, in a line. */
   readonly title: string
@@ -123,6 +140,30 @@ export type PermissionDecision =
   | { readonly allow: true; readonly input?: unknown }
   | { readonly allow: false; readonly reason?: string }
   /** Not yet: the turn ends, and `proceed` goes on with it. Only for agents that can. */
+  | { readonly defer: true }
+
+export interface QuestionRequest extends Request {
+  readonly questions: readonly AgentQuestion[]
+}
+
+export interface AgentQuestion {
+  readonly text: string
+  /** A word about it. */
+  readonly header?: string
+  readonly options?: readonly { readonly label: string; readonly description?: string }[]
+  /** More than one option may be chosen. */
+  readonly many?: boolean
+  /** Other words are taken too. Without options they always are. */
+  readonly free?: boolean
+  /** The answer is a secret. */
+  readonly secret?: boolean
+}
+
+export type QuestionReply =
+  /** For each question what was chosen, or the person's own words. */
+  | { readonly answers: readonly (readonly string[])[] }
+  | { readonly refused: string }
+  /** Not yet: as for a permission. */
   | { readonly defer: true }
 
 export interface AgentUsage {
@@ -159,7 +200,7 @@ export interface AgentTurnEnd {
 export interface AgentSession {
   readonly ref: SessionRef
   prompt(text: string, options?: { readonly schema?: unknown }): AsyncIterable<AgentPart>
-  /** Goes on with a deferred turn: the permission is asked for again. */
+  /** Goes on with a deferred turn: what was asked is asked again. */
   proceed?(): AsyncIterable<AgentPart>
   /** Stops the turn; its `turn-end` follows. */
   interrupt(): Promise<void>

@@ -16,6 +16,8 @@ import type {
   AgentSession,
   PermissionDecision,
   PermissionRequest,
+  QuestionReply,
+  QuestionRequest,
   SessionRef,
 } from './adapter.ts'
 import { adapterNamed } from './adapters.ts'
@@ -25,6 +27,7 @@ import type { Usage } from '../../journal/events.ts'
 /** What the step that uses the session does about what happens in it. */
 export interface TurnHooks {
   readonly permission: (request: PermissionRequest) => Promise<PermissionDecision>
+  readonly question: (request: QuestionRequest) => Promise<QuestionReply>
   readonly native: (event: unknown) => void
   readonly reserve: (wanted: Usage) => void
   readonly usage: (spent: Usage) => void
@@ -33,6 +36,7 @@ export interface TurnHooks {
 const GRACE_MS = 1_000
 export const NOBODY: TurnHooks = {
   permission: async () => ({ allow: false, reason: 'Nobody waits for it.' }),
+  question: async () => ({ refused: 'Nobody waits for it.' }),
   native: () => undefined,
   reserve: () => undefined,
   usage: () => undefined,
@@ -144,6 +148,14 @@ export class AgentLife {
     }
   }
 
+  async #answer(request: QuestionRequest): Promise<QuestionReply> {
+    try {
+      return await this.hooks.question(request)
+    } catch (error) {
+      return { refused: (error as Error).message }
+    }
+  }
+
   #options(adapter: AgentAdapter, mark: string, token: string | undefined): AgentOpen {
     const { cwd, model, system, tools, mcpServers, gateway, native, env, inherit = [] } = this.#plan
     const above = process.env[MARK_NAME] ?? ''
@@ -164,6 +176,7 @@ export class AgentLife {
       ...(native === undefined ? {} : { native }),
       ...(gateway === undefined || token === undefined ? {} : { gateway: { url: gateway.url, token } }),
       permission: (request) => this.#permit(request),
+      question: (request) => this.#answer(request),
       started: (pid) => guardProcess(mark, pid),
       onNative: (event) => this.hooks.native(event),
     }

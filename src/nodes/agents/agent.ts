@@ -5,11 +5,11 @@
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Node, NodeInfo, StepCall } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
-import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage, PermissionRequest, SessionRef } from './adapter.ts'
+import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage, SessionRef } from './adapter.ts'
 import { AgentLife, NOBODY } from './agent-life.ts'
 import { planAgent, type AgentNodeOptions, type AgentPlan } from './agent-options.ts'
-import { decisionOf } from './permission.ts'
-import { driveTurn, permit, questionOf, turnError } from './turn.ts'
+import { answered, Asking, type Open, type PutOff } from './asking.ts'
+import { driveTurn, turnError } from './turn.ts'
 
 export type AgentInput =
   | string
@@ -55,7 +55,8 @@ export interface AgentNode<Value = never> extends Node<AgentInput, AgentResult<V
 interface Kept {
   readonly ref: SessionRef
   readonly mark: string
-  readonly deferred?: PermissionRequest
+  /** What a person thinks about. */
+  readonly put?: PutOff
 }
 
 const ABILITIES = ['start', 'stop', 'reset', 'interrupt', 'compact', 'fork'] as const
@@ -151,22 +152,13 @@ class Turns {
       window: 0,
     }
     const spend = (spent: AgentUsage): void => this.#spend(call, usage, spent)
-    let deferred: PermissionRequest | undefined
-    const { capabilities } = await this.#life.adapter()
-    const decision = before?.deferred === undefined ? undefined : decisionOf(call.answer)
-    const permissions = {
-      node: this.#id,
-      plan: this.#plan.permission,
-      call,
-      defers: this.#plan.parks && capabilities.defer,
-      decided:
-        before?.deferred === undefined || decision === undefined ? undefined : { id: before.deferred.id, decision },
-      deferred: (request: PermissionRequest) => {
-        deferred = request
-      },
-    }
+    const put = before?.put === undefined ? undefined : answered(before.put, call.answer)
+    const asking = await this.#asking(call, put)
+    const unanswered = asking.open(put)
+    if (before !== undefined && unanswered !== undefined) return this.#park(call, before.ref, unanswered)
     this.#life.hooks = {
-      permission: (request) => permit(permissions, request),
+      permission: (request) => asking.permission(request),
+      question: (request) => asking.question(request),
       native: (event) => call.emit('native', { agent: this.#life.ref?.agent, event }),
       reserve: (wanted) => call.reserve(wanted),
       usage: (spent) => call.usage(spent),
@@ -174,7 +166,7 @@ class Turns {
     const session = await this.#life.session(before?.ref ?? (wanted === 'new' ? undefined : wanted))
     // Before anything is said: whoever goes on after a crash must know where.
     await call.keep({ ref: session.ref, mark: this.#life.mark } satisfies Kept)
-    const proceeds = before?.deferred !== undefined && session.proceed !== undefined
+    const proceeds = put !== undefined && session.proceed !== undefined
     const text = call.resumed && !proceeds ? `${INTERRUPTED}${prompt}` : prompt
     const end = await driveTurn(
       session,
@@ -182,7 +174,8 @@ class Turns {
       call,
       spend,
     )
-    if (end.reason === 'deferred' && deferred !== undefined) return this.#park(call, session, deferred)
+    const open = end.reason === 'deferred' ? asking.open(asking.put) : undefined
+    if (open !== undefined) return this.#park(call, session.ref, open)
     const result = await this.#result(session, end, call, spend)
     await this.#mindWindow(session, usage.window, call)
     return { ...result, session: session.ref, usage: shownUsage(usage) }
@@ -203,12 +196,16 @@ class Turns {
     return session.prompt(text, value === undefined ? {} : { schema: value.json })
   }
 
+  async #asking(call: StepCall, before: PutOff | undefined): Promise<Asking> {
+    const { permission: plan, parks } = this.#plan
+    return new Asking({ node: this.#id, agent: await this.#life.adapter(), plan, call, parks, before })
+  }
+
   /** The process ends, the question stays, and the answer brings the session back. */
-  async #park(call: StepCall, { ref }: AgentSession, deferred: PermissionRequest): Promise<never> {
+  async #park(call: StepCall, ref: SessionRef, { put, prompt, options }: Open): Promise<never> {
     await this.#life.close()
-    const { prompt, options } = questionOf(this.#id, deferred)
     // In one commit: an answer is never taken for another request.
-    return call.park(prompt, { ...options, free: true, keep: { ref, mark: '', deferred } satisfies Kept })
+    return call.park(prompt, { ...options, keep: { ref, mark: '', put } satisfies Kept })
   }
 
   /** Asks again for data that fits, a few times. */

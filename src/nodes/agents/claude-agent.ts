@@ -1,13 +1,13 @@
 /** Claude Code, by its Agent SDK: one streaming query for each session, resumed by its id. */
 import { spawn, type SpawnOptions } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { ABILITIES, able, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
+import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
 import { agentEnvironment } from './agent-environment.ts'
 import { announced } from './agent-process.ts'
-import type { Numbers, Texts } from './fields.ts'
+import { decideCall } from './decide-call.ts'
+import type { Methods, Numbers, Texts } from './fields.ts'
 import { packageAgent } from './load-package.ts'
 import { mcpServersAs } from './mcp-servers.ts'
-import { subjectIn, verdictOf, type Verdict } from './permission.ts'
 import { Queue } from './queue.ts'
 import { Sum } from './sum.ts'
 import { toolKinds } from './tool-kinds.ts'
@@ -20,20 +20,15 @@ export interface ClaudeOptions {
   readonly command?: string
 }
 
+const VARIABLES = 'ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL CLAUDE_CONFIG_DIR CLAUDE_CODE_OAUTH_TOKEN'
 const QUIET = { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }
 const FOREVER_S = 365 * 24 * 3_600
 
 export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAdapter {
   const wanted = {
     name: 'claude',
-    variables: [
-      'ANTHROPIC_API_KEY',
-      'ANTHROPIC_AUTH_TOKEN',
-      'ANTHROPIC_BASE_URL',
-      'CLAUDE_CONFIG_DIR',
-      'CLAUDE_CODE_OAUTH_TOKEN',
-    ],
-    capabilities: able(...ABILITIES),
+    variables: VARIABLES.split(' '),
+    capabilities: allBut(),
     package: '@anthropic-ai/claude-agent-sdk',
     licence: 'proprietary (the terms of Anthropic)',
     file,
@@ -45,19 +40,16 @@ export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAd
 }
 
 /** The part of the SDK that is used, and the parts of its messages that are read. */
-interface Sdk {
-  query(params: { prompt: AsyncIterable<unknown>; options: Readonly<Record<string, unknown>> }): Query
-}
+type Sdk = { query(params: { prompt: AsyncIterable<unknown>; options: Readonly<Record<string, unknown>> }): Query }
 
-interface Query extends AsyncIterable<Message> {
-  interrupt(): Promise<void>
+interface Query extends AsyncIterable<Message>, Methods<'interrupt'> {
   close(): void
 }
 
 interface Message extends Texts<'type' | 'subtype' | 'error' | 'result' | 'terminal_reason'> {
   readonly parent_tool_use_id?: string | null
-  readonly event?: { readonly delta?: Texts<'type' | 'text' | 'thinking'> }
-  readonly message?: { readonly content?: string | readonly Block[]; readonly usage?: Tokens }
+  readonly event?: Texts<'type'> & { readonly delta?: Texts<'type' | 'text' | 'thinking'> }
+  readonly message?: Texts<'stop_reason'> & { readonly content?: string | readonly Block[]; readonly usage?: Tokens }
   readonly errors?: readonly string[]
   readonly is_error?: boolean
   readonly structured_output?: unknown
@@ -74,7 +66,7 @@ interface Block extends Texts<'type' | 'id' | 'name' | 'tool_use_id'> {
 
 type Tokens = Numbers<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens'>
 
-interface Asked extends Readonly<Record<'tool_name' | 'tool_use_id', string>> {
+interface Asked extends Readonly<Record<'tool_name' | 'tool_use_id', string>>, Texts<'agent_id'> {
   readonly tool_input: unknown
 }
 
@@ -88,6 +80,8 @@ class ClaudeSession implements AgentSession {
   #known: boolean
   #query: Query | undefined
   #said = new Queue<unknown>()
+  /** A turn that was put off before, and that nobody goes on with: it goes on by itself when the session is resumed. */
+  #left: 'unknown' | 'none' | 'ending' = 'none'
   #schema: unknown
   #used = 0
 
@@ -108,14 +102,14 @@ class ClaudeSession implements AgentSession {
       // What it must give is said when it starts.
       const other = JSON.stringify(schema) !== JSON.stringify(this.#schema)
       this.#schema = schema
-      if (other || this.#query === undefined) this.#start()
+      if (other || this.#query === undefined) this.#start('prompt')
       this.#said.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
     })
   }
 
   /** A deferred tool is asked for again as soon as the session is resumed. */
   proceed(): Parts {
-    return this.#turn.begin(async () => this.#start())
+    return this.#turn.begin(async () => this.#start('proceed'))
   }
 
   async interrupt(): Promise<void> {
@@ -137,8 +131,9 @@ class ClaudeSession implements AgentSession {
     this.#query = undefined
   }
 
-  #start(): void {
+  #start(how: 'prompt' | 'proceed'): void {
     this.#end()
+    this.#left = how === 'prompt' ? 'unknown' : 'none'
     this.#said = new Queue<unknown>()
     this.#query = this.#sdk.query({ prompt: this.#said, options: this.#queryOptions() })
     void this.#listen(this.#query)
@@ -171,7 +166,8 @@ class ClaudeSession implements AgentSession {
       outputFormat: this.#schema === undefined ? undefined : { type: 'json_schema', schema: this.#schema },
       mcpServers: mcpServersAs(mcpServers, (one) => ({ type: 'url' in one ? 'http' : 'stdio', ...one })),
       canUseTool: async (tool: string, input: unknown, { toolUseID }: { toolUseID: string }) => {
-        const { verdict, reason: message, input: updatedInput = input } = await this.#permit(toolUseID, tool, input)
+        const call = { id: toolUseID, tool, kind: kindOf(tool), input, lacks: ['defer'] } as const
+        const { verdict, reason: message, input: updatedInput = input } = await decideCall(this.#options, call)
         return verdict === 'allow' ? { behavior: 'allow', updatedInput } : { behavior: 'deny', message }
       },
       hooks: { PreToolUse: [{ hooks: [(asked: Asked) => this.#hook(asked)], timeout: FOREVER_S, onFailure: 'block' }] },
@@ -181,32 +177,36 @@ class ClaudeSession implements AgentSession {
     }
   }
 
-  /** Before every tool that does more than look: here a decision can also be put off. */
-  async #hook({ tool_name: tool, tool_input: input, tool_use_id: id }: Asked): Promise<unknown> {
-    if (kindOf(tool) === 'read' || kindOf(tool) === 'question') return {}
-    const { verdict: permissionDecision, input: updatedInput, reason } = await this.#permit(id, tool, input)
-    const decided = { permissionDecision, permissionDecisionReason: reason, updatedInput }
+  /** Before every tool that does more than look. Here a decision can also be put off; of several calls at once it cannot. */
+  async #hook({ tool_name: tool, tool_input: input, tool_use_id: id, agent_id: agent }: Asked): Promise<unknown> {
+    const kind = kindOf(tool)
+    if (kind === 'read') return {}
+    if (this.#left !== 'none') this.#left = 'ending'
+    if (this.#left === 'ending') return { continue: false, stopReason: 'It was told something else.' }
+    const lacks = agent === undefined && (await this.#turn.isAlone()) ? [] : (['defer'] as const)
+    const { verdict, reason, input: updatedInput } = await decideCall(this.#options, { id, tool, kind, input, lacks })
+    const decided = { permissionDecision: verdict, permissionDecisionReason: reason, updatedInput }
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decided } }
   }
 
-  async #permit(id: string, tool: string, input: unknown): Promise<Verdict> {
-    const asked = { id, tool, kind: kindOf(tool), title: subjectIn(input) ?? tool, input }
-    return verdictOf(await this.#options.permission(asked))
-  }
-
   #hear(message: Message): void {
-    const { type, subtype, event: { delta = {} } = {} } = message
+    const { type, subtype, event: { type: event, delta = {} } = {} } = message
+    if (this.#left === 'unknown' && (type === 'stream_event' || type === 'assistant')) this.#left = 'none'
     if (type === 'system' && subtype === 'init') this.#known = true
     else if (type === 'system' && subtype === 'compact_boundary') this.#turn.compacted()
     else if (type === 'system' && subtype === 'api_retry') this.#turn.retry(message.error)
     else if (type === 'stream_event' && message.parent_tool_use_id === null) {
+      if (event === 'message_start') this.#turn.messageBegan()
+      if (event === 'message_stop') this.#turn.messageEnded()
       if (delta.type === 'text_delta') this.#turn.say(delta.text ?? '')
       if (delta.type === 'thinking_delta') this.#turn.think(delta.thinking ?? '')
     } else if (type === 'assistant' || type === 'user') this.#blocks(message.message ?? {})
+    else if (type === 'result' && this.#left === 'ending') this.#left = 'none'
     else if (type === 'result') this.#result(message)
   }
 
-  #blocks({ content = [], usage }: NonNullable<Message['message']>): void {
+  #blocks({ content = [], usage, stop_reason: stopped }: NonNullable<Message['message']>): void {
+    if (typeof stopped === 'string') this.#turn.messageEnded()
     if (usage !== undefined) this.#used = tokensIn(usage)
     for (const one of typeof content === 'string' ? [] : content) {
       if (one.type === 'tool_use') this.#turn.toolStart(one.id ?? '', one.name ?? '', one.input)

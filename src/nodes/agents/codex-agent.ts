@@ -6,6 +6,7 @@ import type { Texts } from './fields.ts'
 import { programAgent } from './find-program.ts'
 import { JsonRpc } from './json-rpc.ts'
 import { verdictOf } from './permission.ts'
+import { answersTo } from './questions.ts'
 import { Sum } from './sum.ts'
 import { TurnParts, type Parts } from './turn-parts.ts'
 
@@ -27,7 +28,7 @@ export function codexAgent({ command }: CodexOptions = {}): AgentAdapter {
     command,
     name: 'codex',
     variables: ['OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_API_KEY'],
-    capabilities: able('resume', 'fork', 'compact', 'permissions', 'structured', 'gateway'),
+    capabilities: able('resume', 'fork', 'compact', 'permissions', 'questions', 'structured', 'gateway'),
     packages: [{ package: `@openai/codex-${machine}`, file: `vendor/${TRIPLES[machine] ?? machine}/bin/codex` }],
     install: 'npm install -g @openai/codex',
     licence: 'Apache-2.0',
@@ -43,13 +44,10 @@ interface Item extends Texts<'text' | 'command' | 'status' | 'aggregatedOutput' 
 }
 
 type Tokens = Readonly<Record<'inputTokens' | 'outputTokens' | 'totalTokens', number>>
-type Started = { readonly thread: { readonly id: string } }
-type Approval = { readonly itemId: string } & Texts<'command' | 'cwd'>
-
-interface Failure {
-  readonly message: string
-  readonly codexErrorInfo?: unknown
-}
+type Made = { readonly id: string }
+type Started = { readonly thread: Made }
+type Asked = { readonly itemId: string; readonly questions?: readonly Made[] } & Texts<'command' | 'cwd'>
+type Failure = { readonly message: string; readonly codexErrorInfo?: unknown }
 
 /** What is said in notifications; each has some of it. */
 interface Said {
@@ -82,7 +80,7 @@ class CodexSession implements AgentSession {
         name: 'codex',
         command: program,
         args: ['app-server', ...configOf(options)],
-        request: (method, params) => this.#permit(method, params as Approval),
+        request: (method, params) => this.#asked(method, params as Asked),
         notification: (method, params) => this.#hear(method, params as Said),
         ended: (error) => {
           this.#compacted?.reject(error)
@@ -188,7 +186,8 @@ class CodexSession implements AgentSession {
     else this.#turn.fail(turn.error.message, REASONS[String(turn.error.codexErrorInfo)])
   }
 
-  async #permit(method: string, { itemId: id, command, cwd }: Approval): Promise<unknown> {
+  async #asked(method: string, { itemId: id, questions, command, cwd }: Asked): Promise<unknown> {
+    if (questions !== undefined) return this.#answer(id, questions)
     const item = this.#items.get(id)
     const shell = method === 'item/commandExecution/requestApproval'
     if (!shell && method !== 'item/fileChange/requestApproval') throw new Error(`${method} is not supported`)
@@ -198,6 +197,11 @@ class CodexSession implements AgentSession {
       : ({ kind: 'edit', title: 'change files', input: { changes: item?.changes } } as const)
     const { verdict } = verdictOf(await this.#options.permission({ id, tool: asked.kind, ...asked }))
     return { decision: verdict === 'allow' ? 'accept' : 'decline' }
+  }
+
+  async #answer(id: string, questions: readonly Made[]): Promise<unknown> {
+    const answers = await answersTo(this.#options, { id, tool: 'request_user_input' }, { questions })
+    return { answers: Object.fromEntries(questions.map((one, at) => [one.id, { answers: answers[at] }])) }
   }
 }
 
@@ -216,6 +220,8 @@ const REASONS: Readonly<Record<string, TurnEnd>> = {
 }
 
 const KEY = 'NERVE_GATEWAY_KEY'
+/** Without it, it asks the person only while it makes a plan. */
+const ASKS: [string, unknown] = ['features.default_mode_request_user_input', true]
 
 /** Its model by another address, and nothing that it would look up elsewhere. */
 function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
@@ -230,7 +236,7 @@ function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
     'features.apps': false,
     'features.remote_plugin': false,
   }
-  const config: [string, unknown][] = gateway === undefined ? [] : Object.entries(own)
+  const config: [string, unknown][] = [ASKS, ...(gateway === undefined ? [] : Object.entries(own))]
   for (const [name, one] of Object.entries(mcpServers))
     config.push([`mcp_servers.${name}`, 'url' in one ? { url: one.url, http_headers: one.headers } : one])
   return config.flatMap(([name, value]) => ['-c', `${name}=${toml(value)}`])

@@ -1,18 +1,12 @@
 /** GitHub Copilot, by its SDK: one client, and with it one process, for each session. */
 import { randomUUID } from 'node:crypto'
-import {
-  able,
-  type AgentAdapter,
-  type AgentOpen,
-  type AgentSession,
-  type PermissionRequest,
-  type SessionRef,
-} from './adapter.ts'
+import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type Lacks, type SessionRef } from './adapter.ts'
 import { agentEnvironment } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
-import type { Numbers, Texts } from './fields.ts'
+import { decideCall, type Decided } from './decide-call.ts'
+import type { Methods, Numbers, Texts } from './fields.ts'
 import { packageAgent } from './load-package.ts'
-import { subjectIn, verdictOf } from './permission.ts'
+import { subjectIn, type Verdict } from './permission.ts'
 import { toolKinds } from './tool-kinds.ts'
 import { TurnParts, type Parts } from './turn-parts.ts'
 
@@ -25,7 +19,7 @@ export function copilotAgent({ sdk: file }: CopilotOptions = {}): AgentAdapter {
   const wanted = {
     name: 'copilot',
     variables: ['GITHUB_TOKEN', 'GH_TOKEN', 'COPILOT_HOME'],
-    capabilities: able('chosenId', 'resume', 'fork', 'compact', 'permissions', 'denyReason', 'gateway'),
+    capabilities: allBut('structured', 'cost'),
     package: '@github/copilot-sdk',
     licence: 'MIT',
     file,
@@ -33,62 +27,55 @@ export function copilotAgent({ sdk: file }: CopilotOptions = {}): AgentAdapter {
   return packageAgent<Sdk>(wanted, (sdk, options) => CopilotSession.open(sdk, options))
 }
 
+type Config = Readonly<Record<string, unknown>>
+type Ref = { readonly sessionId: string }
+
 /** The part of the SDK that is used. */
-interface Sdk {
-  readonly CopilotClient: new (options: Readonly<Record<string, unknown>>) => Client
+type Sdk = { readonly CopilotClient: new (options: Config) => Client }
+
+interface Client extends Methods<'start' | 'stop' | 'forceStop'>, Methods<'createSession', [Config], Session> {
+  resumeSession(id: string, config: Config): Promise<Session>
+  readonly rpc: { readonly sessions: Methods<'fork' | 'save', [Ref], Ref> }
 }
 
-interface Client {
-  start(): Promise<void>
-  stop(): Promise<unknown>
-  createSession(config: Readonly<Record<string, unknown>>): Promise<Session>
-  resumeSession(id: string, config: Readonly<Record<string, unknown>>): Promise<Session>
-  readonly rpc: { readonly sessions: { fork(given: { sessionId: string }): Promise<{ sessionId: string }> } }
-}
-
-interface Session {
-  readonly sessionId: string
+interface Session extends Methods<'abort' | 'disconnect'>, Methods<'send', [{ prompt: string }]> {
   on(listener: (event: { readonly type: string; readonly data: Data }) => void): unknown
-  send(message: { prompt: string }): Promise<unknown>
-  abort(): Promise<unknown>
-  disconnect(): Promise<unknown>
-  readonly rpc: { readonly history: { compact(): Promise<unknown> } }
+  readonly rpc: { readonly history: Methods<'compact'>; readonly permissions: Permissions }
+}
+
+interface Permissions extends Methods<'handlePendingPermissionRequest', [{ requestId: string; result: unknown }]> {
+  pendingRequests(): Promise<{ readonly items: readonly { readonly requestId: string; readonly request: Asked }[] }>
 }
 
 /** What is said in events; each has some of it. */
-interface Data
-  extends
-    Texts<'deltaContent' | 'content' | 'toolCallId' | 'toolName' | 'message'>,
-    Numbers<'inputTokens' | 'outputTokens' | 'currentTokens' | 'tokenLimit'> {
-  readonly arguments?: unknown
-  readonly success?: boolean
-  readonly aborted?: boolean
-  readonly result?: Texts<'content'>
-  readonly error?: Texts<'message'>
-}
+type Data = Texts<'deltaContent' | 'content' | 'toolCallId' | 'toolName' | 'message'> &
+  Numbers<'inputTokens' | 'outputTokens' | 'currentTokens' | 'tokenLimit'> &
+  Partial<Record<'success' | 'aborted', boolean>> &
+  Partial<Record<'result' | 'error', Texts<'content' | 'message'>>> & { readonly arguments?: unknown }
 
-interface Asked extends Texts<'toolCallId' | 'intention' | 'fullCommandText' | 'fileName' | 'url' | 'toolName'> {
+interface Asked extends Texts<'toolCallId' | 'sessionId' | 'intention' | 'fullCommandText' | 'fileName' | 'toolName'> {
   readonly kind: string
+  readonly toolArgs?: unknown
 }
 
 class CopilotSession implements AgentSession {
   readonly ref: SessionRef
-  readonly native: unknown
+  native: unknown
   readonly #client: Client
-  readonly #session: Session
+  readonly #options: AgentOpen
   readonly #turn = new TurnParts()
+  #answers: Readonly<Record<string, string>> = {}
+  #session: Promise<Session> | undefined
+  /** The call that a person thinks about. */
+  #deferred: string | undefined
+  #holds = false
   #error: string | undefined
   #window: Numbers<'used' | 'size'> = {}
 
-  private constructor(client: Client, session: Session, options: AgentOpen) {
+  private constructor(client: Client, id: string, options: AgentOpen) {
     this.#client = client
-    this.#session = session
-    this.native = session
-    this.ref = { agent: 'copilot', id: session.sessionId, cwd: options.cwd }
-    session.on((event) => {
-      options.onNative?.(event)
-      this.#hear(event.type, event.data)
-    })
+    this.#options = options
+    this.ref = { agent: 'copilot', id, cwd: options.cwd }
   }
 
   static async open({ CopilotClient }: Sdk, options: AgentOpen): Promise<CopilotSession> {
@@ -102,28 +89,103 @@ class CopilotSession implements AgentSession {
     })
     return openOrClose({ close: () => client.stop() }, async () => {
       await client.start()
-      const config = configOf(options)
-      const known =
-        forkFrom === undefined ? resume?.id : (await client.rpc.sessions.fork({ sessionId: forkFrom.id })).sessionId
-      const session =
-        known === undefined
-          ? await client.createSession({ ...config, sessionId: id })
-          : await client.resumeSession(known, config)
-      return new CopilotSession(client, session, options)
+      const copy = forkFrom && (await client.rpc.sessions.fork({ sessionId: forkFrom.id }))
+      const session = new CopilotSession(client, copy?.sessionId ?? resume?.id ?? id, options)
+      if (resume === undefined) await session.#enter()
+      return session
     })
+  }
+
+  /** One that is resumed is entered when it is known what for: only `proceed` wants what was open when its process ended. */
+  #enter(continuePendingWork = false): Promise<Session> {
+    return (this.#session ??= this.#begin(continuePendingWork))
+  }
+
+  async #begin(continuePendingWork: boolean): Promise<Session> {
+    const { resume, forkFrom = resume, onNative, native } = this.#options
+    const config = { ...configOf(this.#options), ...this.#handlers(), ...native }
+    const session = await (forkFrom === undefined
+      ? this.#client.createSession({ ...config, sessionId: this.ref.id })
+      : this.#client.resumeSession(this.ref.id, { ...config, continuePendingWork }))
+    session.on((event) => {
+      onNative?.(event)
+      this.#hear(event.type, event.data)
+    })
+    // What was left open before would be waited for, whenever it goes on with something else.
+    this.#holds = !continuePendingWork && (await session.rpc.permissions.pendingRequests()).items.length > 0
+    this.native = session
+    return session
   }
 
   prompt(text: string): Parts {
     this.#error = undefined
-    return this.#turn.begin(() => this.#session.send({ prompt: text }))
+    return this.#turn.begin(async () => (await this.#enter()).send({ prompt: text }))
+  }
+
+  proceed(): Parts {
+    return this.#turn.begin(async () => {
+      const { permissions } = (await this.#enter(true)).rpc
+      const last = (await permissions.pendingRequests()).items.at(-1)
+      if (last === undefined) throw new Error('what it had asked for is lost')
+      const { id, tool, input } = requestOf(last.request)
+      this.#turn.toolStart(id, tool, input)
+      const result = resultOf(await this.#decide(last.request, ['defer']))
+      // When it is allowed, its hook is called again, where it can be given another input.
+      await permissions.handlePendingPermissionRequest({ requestId: last.requestId, result })
+    })
+  }
+
+  #handlers(): Config {
+    return {
+      hooks: { onPreToolUse: (asked: Omit<Asked, 'kind'>) => this.#hook({ ...asked, kind: 'hook' }) },
+      onPermissionRequest: async (asked: Asked) => {
+        if (this.#deferred === undefined || asked.toolCallId !== this.#deferred) {
+          const decided = await this.#decide(asked, ['editedInput'])
+          if (decided.verdict !== 'defer') return resultOf(decided)
+        }
+        return this.#putOff(asked)
+      },
+      // The hook has asked the person.
+      onUserInputRequest: ({ question, choices = [] }: { question: string; choices?: readonly string[] }) => {
+        const answer = this.#answers[question] ?? ''
+        return { answer, wasFreeform: !choices.includes(answer) }
+      },
+    }
+  }
+
+  /** Before every tool: here it can be given another input. About tools that are not known, the agent asks by itself. */
+  async #hook(asked: Asked): Promise<unknown> {
+    const { toolName = '', toolArgs } = asked
+    if (kindOf(toolName) === 'other') return undefined
+    const toolCallId = this.#turn.idOf(toolName, toolArgs) ?? randomUUID()
+    const { verdict, reason, input, answers } = await this.#decide({ ...asked, toolCallId })
+    this.#answers = { ...this.#answers, ...answers }
+    if (verdict === 'defer') this.#deferred = toolCallId
+    const decided = { permissionDecision: verdict === 'defer' ? 'ask' : verdict, permissionDecisionReason: reason }
+    return { ...decided, modifiedArgs: answers === undefined ? input : undefined }
+  }
+
+  /** Of several calls at once, or of one by an agent of the agent, none can be put off: the others would be lost. */
+  async #decide(asked: Asked, lacks: Lacks = []): Promise<Decided> {
+    const { toolCallId: call, sessionId: by = this.ref.id } = asked
+    const defers = call !== undefined && by === this.ref.id && !this.#holds && (await this.#turn.isAlone())
+    const fixed: Lacks = asked.kind === 'hook' ? lacks : [...lacks, 'editedInput']
+    return decideCall(this.#options, { ...requestOf(asked), lacks: defers ? fixed : [...fixed, 'defer'] })
+  }
+
+  /** What is on disk as open when its process is killed is still open when the session is resumed. */
+  async #putOff({ toolCallId }: Asked): Promise<unknown> {
+    this.#deferred = toolCallId
+    await this.#turn.endAfter(this.#client.rpc.sessions.save({ sessionId: this.ref.id }), 'deferred')
+    return { kind: 'no-result' }
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn.going) await this.#session.abort()
+    if (this.#turn.going) await (await this.#enter()).abort()
   }
 
   async compact(): Promise<void> {
-    await this.#session.rpc.history.compact()
+    await (await this.#enter()).rpc.history.compact()
   }
 
   async fork(): Promise<SessionRef> {
@@ -132,8 +194,10 @@ class CopilotSession implements AgentSession {
 
   async close(): Promise<void> {
     this.#turn.end('interrupted')
+    // One that is told to end would give up what is still open.
+    if (this.#deferred !== undefined) return void (await this.#client.forceStop())
     // One that has ended already cannot be told to.
-    await this.#session.disconnect().catch(() => undefined)
+    await this.#session?.then((session) => session.disconnect()).catch(() => undefined)
     await this.#client.stop()
   }
 
@@ -155,40 +219,32 @@ class CopilotSession implements AgentSession {
   }
 }
 
-function configOf({
-  cwd,
-  model,
-  system,
-  tools,
-  mcpServers,
-  gateway,
-  native,
-  permission,
-}: AgentOpen): Readonly<Record<string, unknown>> {
+function configOf({ cwd, model, system, tools, mcpServers, gateway }: AgentOpen): Config {
   return {
     streaming: true,
     workingDirectory: cwd,
-    ...(model === undefined ? {} : { model }),
-    ...(system === undefined ? {} : { systemMessage: { mode: 'append', content: system } }),
-    ...(tools?.allow === undefined ? {} : { availableTools: tools.allow }),
-    ...(tools?.deny === undefined ? {} : { excludedTools: tools.deny }),
-    ...(mcpServers === undefined ? {} : { mcpServers }),
-    ...(gateway === undefined
-      ? {}
-      : { provider: { type: 'openai', wireApi: 'completions', baseUrl: `${gateway.url}/v1`, apiKey: gateway.token } }),
-    onPermissionRequest: async (asked: Asked) => {
-      const { verdict, reason: feedback } = verdictOf(await permission(requestOf(asked)))
-      return verdict === 'allow' ? { kind: 'approve-once' } : { kind: 'reject', feedback }
-    },
-    ...native,
+    model,
+    systemMessage: system && { mode: 'append', content: system },
+    availableTools: tools?.allow,
+    excludedTools: tools?.deny,
+    mcpServers,
+    provider: gateway && { ...PROVIDER, baseUrl: `${gateway.url}/v1`, apiKey: gateway.token },
   }
 }
 
-const kindOf = toolKinds({ shell: 'shell', edit: 'write', read: 'read', fetch: 'url', mcp: 'mcp' })
+const PROVIDER = { type: 'openai', wireApi: 'completions' }
+/** Its tools that do more than look, and the kinds of what it asks for by itself. */
+const kindOf = toolKinds({ shell: 'bash powershell', edit: 'create edit apply_patch', question: 'ask_user' })
+const kindAsked = toolKinds({ shell: 'shell commands', edit: 'write', read: 'read', fetch: 'url', mcp: 'mcp' })
 
-function requestOf(asked: Asked): PermissionRequest {
-  const { kind, toolCallId = '', intention, fullCommandText: command, fileName: path, toolName } = asked
+function requestOf(asked: Asked) {
+  const { kind, toolCallId: id = '', toolName: tool = kind, toolArgs, intention = kind } = asked
+  if (kind === 'hook') return { id, tool, kind: kindOf(tool), title: subjectIn(toolArgs) ?? tool, input: toolArgs }
+  const { fullCommandText: command, fileName: path } = asked
   const input = { ...asked, ...(command === undefined ? {} : { command }), ...(path === undefined ? {} : { path }) }
-  const title = subjectIn(input) ?? intention ?? kind
-  return { id: toolCallId, tool: toolName ?? kind, kind: kindOf(kind), title, input }
+  return { id, tool, kind: kindAsked(kind), title: subjectIn(input) ?? intention, input }
+}
+
+function resultOf({ verdict, reason: feedback }: Verdict): unknown {
+  return verdict === 'allow' ? { kind: 'approve-once' } : { kind: 'reject', feedback }
 }

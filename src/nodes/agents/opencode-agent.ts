@@ -8,6 +8,7 @@ import { programAgent } from './find-program.ts'
 import { HttpProgram } from './http-program.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { verdictOf } from './permission.ts'
+import { answersTo } from './questions.ts'
 import { toolKinds } from './tool-kinds.ts'
 import { hearAll, TurnParts, type Parts } from './turn-parts.ts'
 
@@ -21,7 +22,7 @@ export function opencodeAgent({ command }: OpencodeOptions = {}): AgentAdapter {
     command,
     name: 'opencode',
     variables: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY', 'OPENCODE_CONFIG'],
-    capabilities: able('resume', 'fork', 'compact', 'permissions', 'denyReason', 'cost', 'gateway'),
+    capabilities: able('resume', 'fork', 'compact', 'permissions', 'denyReason', 'questions', 'cost', 'gateway'),
     packages: [{ package: `opencode-${process.platform}-${process.arch}`, file: 'bin/opencode' }],
     install: 'npm install -g opencode-ai',
     licence: 'MIT',
@@ -29,9 +30,8 @@ export function opencodeAgent({ command }: OpencodeOptions = {}): AgentAdapter {
   return programAgent(wanted, (program, options) => OpencodeSession.open(program, options))
 }
 
-interface Part extends Texts<'id' | 'type' | 'messageID' | 'text' | 'tool' | 'callID'> {
+interface Part extends Texts<'id' | 'type' | 'messageID' | 'text' | 'tool' | 'callID'>, Numbers<'cost'> {
   readonly state?: { readonly status: string; readonly input?: unknown } & Texts<'output' | 'error'>
-  readonly cost?: number
   readonly tokens?: Readonly<Record<'input' | 'output' | 'reasoning', number>> & {
     readonly cache: Readonly<Record<'read' | 'write', number>>
   }
@@ -139,7 +139,8 @@ class OpencodeSession implements AgentSession {
 
   #hear(type: string, said: Said): void {
     // Only one session works in this server; what others ask is asked by agents of its agent.
-    if (type === 'permission.asked') return void this.#permit(said)
+    if (type === 'permission.asked') return void this.#reply(`permission/${said.id ?? ''}`, this.#permit(said))
+    if (type === 'question.asked') return void this.#reply(`question/${said.id ?? ''}`, this.#answer(said))
     if (said.sessionID !== this.ref.id) return
     const { info, part, status, messageID = '', partID = '', delta = '' } = said
     if (type === 'message.updated' && info?.role === 'assistant' && info.summary !== true) {
@@ -183,18 +184,26 @@ class OpencodeSession implements AgentSession {
     else this.#turn.fail([error.data?.statusCode, error.data?.message ?? error.name].join(' ').trim())
   }
 
-  async #permit({ id = '', permission: tool = '', patterns = [], metadata, tool: used }: Said): Promise<void> {
-    const title = patterns.join(' ') || tool
-    const asked = { id: used?.callID ?? id, tool, kind: kindOf(tool), title, input: metadata }
+  async #permit({ permission: tool = '', patterns = [], metadata: input, ...said }: Said): Promise<unknown> {
+    const asked = { id: callOf(said), tool, kind: kindOf(tool), title: patterns.join(' ') || tool, input }
     const { verdict, reason: message } = verdictOf(await this.#options.permission(asked))
-    const reply = verdict === 'allow' ? { reply: 'once' } : { reply: 'reject', message }
-    const replied = this.#server.request('POST', `/permission/${id}/reply`, reply)
+    return verdict === 'allow' ? { reply: 'once' } : { reply: 'reject', message }
+  }
+
+  async #answer(said: Said): Promise<unknown> {
+    return { answers: await answersTo(this.#options, { id: callOf(said), tool: 'question' }, said) }
+  }
+
+  async #reply(to: string, reply: Promise<unknown>): Promise<void> {
+    const replied = this.#server.request('POST', `/${to}/reply`, await reply)
     await replied.catch((error: Error) => this.#turn.fail(error.message))
   }
 }
 
+const callOf = ({ id = '', tool }: Said): string => tool?.callID ?? id
+const each = (names: readonly string[], value: unknown) => Object.fromEntries(names.map((one) => [one, value]))
 const kindOf = toolKinds({ shell: 'bash', edit: 'edit', fetch: 'webfetch websearch' })
-const LOOKS = ['read', 'glob', 'grep', 'list', 'lsp', 'skill', 'task', 'todoread', 'todowrite']
+const LOOKS = ['read', 'glob', 'grep', 'list', 'lsp', 'question', 'skill', 'task', 'todoread', 'todowrite']
 
 /** Its configuration, beside the one of the user: everything that does more than look is asked for. */
 function configOf({ gateway, model, mcpServers, tools, native }: AgentOpen): Readonly<Record<string, unknown>> {
@@ -208,18 +217,14 @@ function configOf({ gateway, model, mcpServers, tools, native }: AgentOpen): Rea
   }
   return {
     autoupdate: false,
-    permission: { '*': 'ask', question: 'deny', ...Object.fromEntries(LOOKS.map((one) => [one, 'allow'])) },
-    tools: Object.fromEntries([
-      ['*', allow.includes('*')],
-      ...allow.map((one) => [one, true]),
-      ...deny.map((one) => [one, false]),
-    ]),
+    permission: { '*': 'ask', ...each(LOOKS, 'allow') },
+    tools: { '*': allow.includes('*'), ...each(allow, true), ...each(deny, false) },
     mcp: mcpServersAs(mcpServers, (one) =>
       'url' in one
         ? { type: 'remote', ...one }
         : { type: 'local', command: [one.command, ...(one.args ?? [])], environment: one.env ?? {} },
     ),
-    ...(model === undefined ? {} : { model }),
+    model,
     ...(gateway === undefined
       ? {}
       : { model: own, small_model: own, enabled_providers: ['nerve'], provider: { nerve: provider } }),

@@ -5,8 +5,8 @@
  * rule about a shell command never matches one that is more than one command, because `git *` is not meant to allow
  * `git status; rm -rf .`.
  */
+import type { JsonSchema } from '../../base/json-schema.ts'
 import { NerveError } from '../../base/nerve-error.ts'
-import type { Schema } from '../../base/schema.ts'
 import type { PermissionDecision, PermissionRequest } from './adapter.ts'
 
 export interface PermissionRules {
@@ -24,6 +24,9 @@ export interface PermissionPlan {
   readonly deny: readonly Rule[]
   readonly otherwise: 'allow' | 'deny' | 'ask'
 }
+
+/** What rules look at. */
+type Matched = Pick<PermissionRequest, 'tool' | 'kind' | 'title' | 'input'>
 
 interface Rule {
   readonly text: string
@@ -57,7 +60,7 @@ function globOf(text: string): RegExp {
 }
 
 /** What the rules say; `ask` when a person has to. */
-export function decide(plan: PermissionPlan, request: PermissionRequest): PermissionDecision | 'ask' {
+export function decide(plan: PermissionPlan, request: Matched): PermissionDecision | 'ask' {
   const denied = plan.deny.find((rule) => matches(rule, request, false))
   if (denied !== undefined) return { allow: false, reason: `The rule ${denied.text} denies it.` }
   if (plan.allow.some((rule) => matches(rule, request, true))) return { allow: true }
@@ -66,7 +69,7 @@ export function decide(plan: PermissionPlan, request: PermissionRequest): Permis
 }
 
 /** A rule that allows must match all of a command; for one that denies, any part of it is enough. */
-function matches({ tool, input }: Rule, request: PermissionRequest, whole: boolean): boolean {
+function matches({ tool, input }: Rule, request: Matched, whole: boolean): boolean {
   if (!tool.test(request.tool) && !tool.test(request.kind)) return false
   if (input === undefined) return true
   const subject = subjectOf(request)
@@ -78,7 +81,7 @@ function matches({ tool, input }: Rule, request: PermissionRequest, whole: boole
 const SUBJECTS = ['command', 'cmd', 'file_path', 'path', 'filePath', 'url', 'pattern', 'query'] as const
 
 /** What a rule's brackets are about. */
-function subjectOf({ input, title }: PermissionRequest): string {
+function subjectOf({ input, title }: Matched): string {
   return typeof input === 'string' ? input : (subjectIn(input) ?? title)
 }
 
@@ -95,18 +98,20 @@ export function subjectIn(input: unknown): string | undefined {
 
 export const CHOICES = ['allow', 'deny'] as const
 
-export type PermissionAnswer = (typeof CHOICES)[number] | { readonly allow: unknown } | { readonly deny: string }
+const DENY = {
+  type: 'object',
+  properties: { deny: { type: 'string' } },
+  required: ['deny'],
+  additionalProperties: false,
+}
 
-/** Beside the choices: `{ allow: INPUT }` for another input, `{ deny: 'why' }`. */
-export const answerSchema: Schema<PermissionAnswer> = {
-  '~standard': {
-    version: 1,
-    vendor: 'nerve',
-    validate: (value) =>
-      decisionOf(value) === undefined
-        ? { issues: [{ message: 'give allow, deny, { "allow": INPUT } or { "deny": "why" }' }] }
-        : { value: value as PermissionAnswer },
-  },
+/** Beside the choices: `{ deny: 'why' }`, and `{ allow: INPUT }` for another input, unless something is said to prevent it. */
+export function answersBeside(fixed?: string): JsonSchema {
+  const allowed = fixed === undefined ? {} : { const: true }
+  const allow = { type: 'object', properties: { allow: allowed }, required: ['allow'], additionalProperties: false }
+  const ways =
+    fixed === undefined ? 'allow, deny, {"allow": INPUT} or {"deny": "why"}' : 'allow, deny or {"deny": "why"}'
+  return { anyOf: [DENY, allow], description: `${fixed === undefined ? '' : `${fixed} `}Answer ${ways}.` }
 }
 
 export function decisionOf(answer: unknown): PermissionDecision | undefined {

@@ -5,25 +5,26 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { NerveError } from '../../base/nerve-error.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import {
-  ABILITIES,
-  able,
+  allBut,
   CONTRACT,
   type AgentAdapter,
   type AgentOpen,
   type AgentPart,
   type AgentSession,
   type AgentTurnEnd,
-  type PermissionDecision,
   type SessionRef,
 } from './adapter.ts'
 import { announced, signalGroup } from './agent-process.ts'
+import { decideCall } from './decide-call.ts'
+import { ScriptedSessions, type Saved } from './scripted-sessions.ts'
 
 export type ScriptedStep =
+  /** `{{answer}}` in it is what a person has answered last. */
   | { readonly say: string }
+  | { readonly ask: string; readonly options?: readonly string[] }
   | { readonly think: string }
   | { readonly shell: string }
   | { readonly write: string; readonly text: string }
@@ -57,20 +58,14 @@ export interface ScriptedAgentOptions {
   readonly name?: string
 }
 
-interface Saved {
-  readonly prompts: readonly string[]
-  /** How many steps of the last prompt are done; undefined when all are. */
-  readonly done?: number
-}
-
 export function scriptedAgent({ script, folder, name = 'scripted' }: ScriptedAgentOptions): AgentAdapter {
   return {
     contract: CONTRACT,
     name,
     variables: [],
-    capabilities: { ...able(...ABILITIES), gateway: false },
+    capabilities: allBut('gateway'),
     probe: async () => ({ found: true, version: '1', licence: 'MIT', install: 'nothing to install' }),
-    open: async (options) => new ScriptedSession(name, script, resolve(folder), options),
+    open: async (options) => new ScriptedSession(script, new ScriptedSessions(name, resolve(folder)), options),
   }
 }
 
@@ -78,18 +73,18 @@ class ScriptedSession implements AgentSession {
   readonly ref: SessionRef
   readonly native: unknown = undefined
   readonly #script: ScriptedAgentOptions['script']
-  readonly #folder: string
+  readonly #sessions: ScriptedSessions
   readonly #options: AgentOpen
   #child: ChildProcess | undefined
   #interrupted = false
+  #answer = ''
 
-  constructor(agent: string, script: ScriptedAgentOptions['script'], folder: string, options: AgentOpen) {
+  constructor(script: ScriptedAgentOptions['script'], sessions: ScriptedSessions, options: AgentOpen) {
     const { resume, forkFrom, id, cwd } = options
     this.#script = script
-    this.#folder = folder
+    this.#sessions = sessions
     this.#options = options
-    mkdirSync(folder, { recursive: true })
-    this.ref = { agent, id: resume?.id ?? id ?? randomUUID(), cwd }
+    this.ref = { agent: sessions.agent, id: resume?.id ?? id ?? randomUUID(), cwd }
     if (resume !== undefined) this.#load()
     else this.#save(forkFrom === undefined ? { prompts: [] } : this.#load(forkFrom.id))
   }
@@ -117,7 +112,7 @@ class ScriptedSession implements AgentSession {
 
   async fork(): Promise<SessionRef> {
     const ref = { ...this.ref, id: randomUUID() }
-    writeFileSync(this.#file(ref.id), JSON.stringify(this.#load()))
+    this.#sessions.save(ref.id, this.#load())
     return ref
   }
 
@@ -127,7 +122,8 @@ class ScriptedSession implements AgentSession {
 
   async *#turn(): AsyncGenerator<AgentPart, void> {
     this.#interrupted = false
-    const { prompts, done = 0 } = this.#load()
+    const { prompts, done = 0, answer = '' } = this.#load()
+    this.#answer = answer
     const turn = {
       prompt: prompts.at(-1) ?? '',
       number: prompts.length,
@@ -147,7 +143,7 @@ class ScriptedSession implements AgentSession {
         return
       }
       at += 1
-      this.#save({ prompts, done: at })
+      this.#save({ prompts, done: at, answer: this.#answer })
     }
     this.#save({ prompts })
     yield { ...this.#end('done', said), ...(data === undefined ? {} : { data }) }
@@ -160,8 +156,9 @@ class ScriptedSession implements AgentSession {
   /** One step; what it returns ends the turn. */
   async *#step(step: ScriptedStep, id: string, said: string[]): AsyncGenerator<AgentPart, AgentTurnEnd | undefined> {
     if ('say' in step) {
-      said.push(step.say)
-      yield { type: 'text', text: step.say }
+      const text = step.say.replaceAll('{{answer}}', this.#answer)
+      said.push(text)
+      yield { type: 'text', text }
     } else if ('think' in step) yield { type: 'thinking', text: step.think }
     else if ('usage' in step) yield { type: 'usage', usage: step.usage }
     else if ('fail' in step) {
@@ -172,26 +169,24 @@ class ScriptedSession implements AgentSession {
   }
 
   async *#tool(
-    step: Extract<ScriptedStep, { shell: string } | { write: string } | { read: string }>,
+    step: Extract<ScriptedStep, { shell: string } | { write: string } | { read: string } | { ask: string }>,
     id: string,
     said: string[],
   ): AsyncGenerator<AgentPart, AgentTurnEnd | undefined> {
     const { tool, kind, input } = toolOf(step)
-    const title = Object.values(input)[0] ?? ''
     yield { type: 'tool-start', id, tool, input }
-    const decision: PermissionDecision = await this.#options.permission({ id, tool, kind, title, input })
-    if ('defer' in decision) return this.#end('deferred', said)
-    if (!decision.allow) {
-      said.push(`denied: ${decision.reason ?? ''}`)
-      yield { type: 'tool-end', id, ok: false, output: decision.reason ?? 'denied' }
-      return undefined
-    }
-    const used = await this.#use(tool, (decision.input ?? input) as Readonly<Record<string, string>>)
-    yield { type: 'tool-end', id, ...used }
+    const decided = await decideCall(this.#options, { id, tool, kind, input })
+    const { verdict, reason = '', answers } = decided
+    if (verdict === 'defer') return this.#end('deferred', said)
+    if (verdict === 'deny') said.push(`denied: ${reason}`)
+    if (answers !== undefined) this.#answer = Object.values(answers).join()
+    if (verdict === 'deny') yield { type: 'tool-end', id, ok: false, output: reason }
+    else if (answers !== undefined) yield { type: 'tool-end', id, ok: true, output: this.#answer }
+    else yield { type: 'tool-end', id, ...(await this.#use(tool, (decided.input ?? input) as Input)) }
     return undefined
   }
 
-  async #use(tool: string, input: Readonly<Record<string, string>>): Promise<{ ok: boolean; output: string }> {
+  async #use(tool: string, input: Input): Promise<{ ok: boolean; output: string }> {
     const file = resolve(this.ref.cwd, input['path'] ?? '')
     try {
       if (tool === 'write') writeFileSync(file, input['text'] ?? '')
@@ -223,25 +218,26 @@ class ScriptedSession implements AgentSession {
     })
   }
 
-  #file(id: string): string {
-    return join(this.#folder, `${id}.json`)
-  }
-
   #load(id = this.ref.id): Saved {
-    try {
-      return JSON.parse(readFileSync(this.#file(id), 'utf8')) as Saved
-    } catch (cause) {
-      throw new NerveError('agent-failed', `There is no session ${id} of ${this.ref.agent}.`, { cause })
-    }
+    return this.#sessions.load(id)
   }
 
   #save(saved: Saved): void {
-    writeFileSync(this.#file(this.ref.id), JSON.stringify(saved))
+    this.#sessions.save(this.ref.id, saved)
   }
 }
 
-function toolOf(step: { shell: string } | { write: string; text: string } | { read: string }) {
+type Input = Readonly<Record<string, string>>
+
+function toolOf(
+  step:
+    | { shell: string }
+    | { write: string; text: string }
+    | { read: string }
+    | { ask: string; options?: readonly string[] },
+) {
   if ('shell' in step) return { tool: 'shell', kind: 'shell', input: { command: step.shell } } as const
   if ('write' in step) return { tool: 'write', kind: 'edit', input: { path: step.write, text: step.text } } as const
-  return { tool: 'read', kind: 'read', input: { path: step.read } } as const
+  if ('read' in step) return { tool: 'read', kind: 'read', input: { path: step.read } } as const
+  return { tool: 'ask', kind: 'question', input: { question: step.ask, choices: step.options ?? [] } } as const
 }

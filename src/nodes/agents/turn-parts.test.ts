@@ -64,6 +64,42 @@ describe('the parts of a turn', () => {
     const third = turn.begin(sent, () => turn.end('limit'))
     await expect(untilDone(third)).rejects.toThrow('limit')
   })
+
+  it('tell whether a call is alone, when all of the message is said that it is in', async () => {
+    const turn = new TurnParts()
+    turn.begin(sent)
+    turn.messageBegan()
+    turn.toolStart('1', 'shell', { command: 'a' })
+    const alone = turn.isAlone()
+    turn.toolStart('2', 'shell', { command: 'b' })
+    turn.messageEnded()
+    expect(await alone).toBe(false)
+    turn.toolEnd('1', true)
+    expect(await turn.isAlone()).toBe(true)
+    turn.messageBegan()
+    const asked = turn.isAlone()
+    turn.end('interrupted')
+    expect(await asked).toBe(true)
+  })
+
+  it('tell the id of a call once, also of two that are the same', () => {
+    const turn = new TurnParts()
+    turn.begin(sent)
+    for (const id of ['1', '2', '1']) turn.toolStart(id, 'shell', { command: 'a' })
+    turn.toolStart('3', 'shell', { command: 'b' })
+    const ids = ['a', 'b', 'a', 'a'].map((command) => turn.idOf('shell', { command }))
+    expect(ids).toEqual(['1', '3', '2', undefined])
+  })
+
+  it('end after what has to be done before, or fail with it', async () => {
+    const turn = new TurnParts()
+    const first = turn.begin(sent)
+    await turn.endAfter(Promise.resolve(), 'deferred')
+    expect(await all(first)).toMatchObject([{ reason: 'deferred' }])
+    const second = turn.begin(sent)
+    await turn.endAfter(Promise.reject(new Error('the disk is full')), 'deferred')
+    expect(await all(second)).toMatchObject([{ reason: 'error', error: 'the disk is full' }])
+  })
 })
 
 it('a sum tells what was added, and never less than nothing', () => {

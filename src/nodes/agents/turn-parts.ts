@@ -11,11 +11,35 @@ export class TurnParts {
   /** The last that the agent said, so far. */
   text = ''
   #queue: Queue<AgentPart> | undefined
-  readonly #tools = new Map<string, 'started' | 'ended'>()
+  readonly #tools = new Map<string, { readonly call: string; state: 'started' | 'asked' | 'ended' }>()
   #retries = 0
+  #message: PromiseWithResolvers<void> | undefined
 
   get going(): boolean {
     return this.#queue !== undefined
+  }
+
+  /** The agent says something: tools that it wants may begin before all of it is said. */
+  messageBegan(): void {
+    this.#message = Promise.withResolvers()
+  }
+
+  messageEnded(): void {
+    this.#message?.resolve()
+  }
+
+  /** Whether only one call of a tool goes on. Not so while an agent of the agent works, because that is a call as well. */
+  async isAlone(): Promise<boolean> {
+    await this.#message?.promise
+    return [...this.#tools.values()].filter(({ state }) => state !== 'ended').length <= 1
+  }
+
+  /** The id of a call that goes on, for agents that ask about it without saying its id. Each is given once. */
+  idOf(tool: string, input: unknown): string | undefined {
+    const call = callOf(tool, input)
+    const [id, found] = [...this.#tools].find(([, one]) => one.state === 'started' && one.call === call) ?? []
+    if (found !== undefined) found.state = 'asked'
+    return id
   }
 
   /** Begins a turn by sending something to the agent. What comes of the sending is lost when the turn is over by then. */
@@ -46,13 +70,13 @@ export class TurnParts {
   /** Some agents tell of a tool several times; it starts and ends once. */
   toolStart(id: string, tool: string, input: unknown): void {
     if (this.#tools.has(id)) return
-    this.#tools.set(id, 'started')
+    this.#tools.set(id, { call: callOf(tool, input), state: 'started' })
     this.#push({ type: 'tool-start', id, tool, input })
   }
 
   toolEnd(id: string, ok: boolean, output: unknown = ''): void {
-    if (this.#tools.get(id) === 'ended') return
-    this.#tools.set(id, 'ended')
+    if (this.#tools.get(id)?.state === 'ended') return
+    this.#tools.set(id, { call: '', state: 'ended' })
     this.#push({ type: 'tool-end', id, ok, output: typeof output === 'string' ? output : JSON.stringify(output) })
   }
 
@@ -72,9 +96,18 @@ export class TurnParts {
   }
 
   end(reason: TurnEnd, more: Partial<AgentTurnEnd> = {}): void {
+    this.messageEnded()
     this.#push({ text: this.text, ...more, type: 'turn-end', reason })
     this.#queue?.close()
     this.#queue = undefined
+  }
+
+  /** What must be done before the turn ends; when it cannot be, the turn has failed. */
+  async endAfter(done: Promise<unknown>, reason: TurnEnd): Promise<void> {
+    await done.then(
+      () => this.end(reason),
+      (error: Error) => this.fail(error.message),
+    )
   }
 
   /** The end of a turn that an error has ended: what it says is often all that tells one from another. */
@@ -85,6 +118,10 @@ export class TurnParts {
   #push(part: AgentPart): void {
     this.#queue?.push(part)
   }
+}
+
+function callOf(tool: string, input: unknown): string {
+  return `${tool} ${JSON.stringify(input)}`
 }
 
 function reasonOf(error: string): TurnEnd {

@@ -1,17 +1,9 @@
-/** One turn of an agent, as a step sees it: parts to watchers, usage to the budget, permissions to rules and people. */
+/** One turn of an agent, as a step sees it: parts to watchers, usage to the budget. */
 import { NerveError } from '../../base/nerve-error.ts'
 import type { StepCall } from '../../engine/definition.ts'
-import type {
-  AgentPart,
-  AgentSession,
-  AgentTurnEnd,
-  AgentUsage,
-  PermissionDecision,
-  PermissionRequest,
-} from './adapter.ts'
-import { answerSchema, CHOICES, decide, decisionOf, type PermissionPlan } from './permission.ts'
+import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage } from './adapter.ts'
 
-export type TurnCall = Pick<StepCall, 'signal' | 'emit' | 'usage' | 'ask'>
+type TurnCall = Pick<StepCall, 'signal' | 'emit'>
 
 /** How long an agent may take to end its turn after it was interrupted. */
 const INTERRUPT_PATIENCE_MS = 5_000
@@ -55,43 +47,6 @@ async function lastOf(
 }
 
 const LIVE: Partial<Record<AgentPart['type'], string>> = { text: 'text-delta', thinking: 'thinking-delta' }
-
-export interface Permissions {
-  readonly node: string
-  readonly plan: PermissionPlan
-  readonly call: TurnCall
-  /** True when a person is waited for without the process. */
-  readonly defers: boolean
-  /** What was decided while the process was away. */
-  readonly decided: { readonly id: string; readonly decision: PermissionDecision } | undefined
-  /** Called with what a person has to decide later. */
-  readonly deferred: (request: PermissionRequest) => void
-}
-
-/** Decides by rule, or by asking. */
-export async function permit(permissions: Permissions, request: PermissionRequest): Promise<PermissionDecision> {
-  const { plan, call, decided, defers, deferred } = permissions
-  const { id, tool, kind, title } = request
-  const byRule = decided?.id === id ? decided.decision : decide(plan, request)
-  call.emit('permission', { id, tool, kind, title, ...(byRule === 'ask' ? {} : byRule) })
-  if (byRule !== 'ask') return byRule
-  if (defers) {
-    deferred(request)
-    return { defer: true }
-  }
-  const { prompt, options } = questionOf(permissions.node, request)
-  const answer = await call.ask(prompt, { ...options, schema: answerSchema })
-  const decision = decisionOf(answer) ?? { allow: false }
-  call.emit('permission', { id, tool, kind, title, ...decision })
-  return decision
-}
-
-export function questionOf(node: string, { id, tool, kind, title, input }: PermissionRequest) {
-  return {
-    prompt: `May ${node} use ${tool}? ${title}`,
-    options: { kind: 'permission', choices: CHOICES, detail: { id, tool, kind, input } },
-  } as const
-}
 
 /** What a turn that did not end well means for its step. */
 export function turnError(node: string, end: AgentTurnEnd): NerveError {

@@ -4,8 +4,9 @@
  */
 import type { Redactor } from '../../base/redact.ts'
 import type { StepCall } from '../../engine/definition.ts'
-import { answerSchema, decisionOf } from '../agents/permission.ts'
-import { isFields, type HookEvent, type PermissionHook } from './hook-events.ts'
+import { answersBeside, decisionOf } from '../agents/permission.ts'
+import { formOf, questionsIn, wordsOf } from '../agents/questions.ts'
+import type { HookEvent, PermissionHook } from './hook-events.ts'
 import type { HookReply } from './hook-server.ts'
 
 type Ask = StepCall['ask']
@@ -132,8 +133,8 @@ async function decision({ ask, redactor, signal }: Way, event: PermissionHook): 
   const always = suggestions.length > 0
   const detail = redactor.value({ tool, input, ...(always ? { suggestions } : {}) })
   const choices = ['allow', ...(always ? [ALWAYS] : []), 'deny']
-  const asked = { kind: 'permission', choices, schema: answerSchema, detail, signal } as const
-  const answer: unknown = await ask(`Claude wants to use ${tool}${summaryOf(input, redactor)}`, asked)
+  const asked = { kind: 'permission', choices, free: answersBeside(), detail, signal } as const
+  const answer = await ask<string, unknown>(`Claude wants to use ${tool}${summaryOf(input, redactor)}`, asked)
   if (answer === ALWAYS) return { behavior: 'allow', updatedPermissions: suggestions }
   const decided = decisionOf(answer)
   if (decided === undefined || !('allow' in decided)) return { behavior: 'deny' }
@@ -143,21 +144,10 @@ async function decision({ ask, redactor, signal }: Way, event: PermissionHook): 
 
 /** What the model wants to know of the person: each question is one of its own. */
 async function answers({ ask, redactor, signal }: Way, { input }: PermissionHook): Promise<Decision> {
-  const questions = Array.isArray(input['questions']) ? input['questions'].filter(isFields) : []
   const given: Record<string, string> = {}
-  for (const one of questions) {
-    const { question, options, multiSelect } = one
-    const labels = (Array.isArray(options) ? options.filter(isFields) : []).flatMap(({ label }) =>
-      typeof label === 'string' ? [label] : [],
-    )
-    const choices = multiSelect === true || labels.length === 0 ? {} : { choices: [...new Set(labels)] }
-    const answer: unknown = await ask(String(question), {
-      kind: 'ask',
-      ...choices,
-      detail: redactor.value(one),
-      signal,
-    })
-    given[String(question)] = typeof answer === 'string' ? answer : JSON.stringify(answer)
+  for (const one of questionsIn(input)) {
+    const asked = { kind: 'ask', ...formOf(one), detail: redactor.value(one), signal } as const
+    given[one.text] = wordsOf(await ask<string, unknown>(one.text, asked)).join(', ')
   }
   return { behavior: 'allow', updatedInput: { ...input, answers: given } }
 }

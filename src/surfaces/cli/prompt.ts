@@ -81,6 +81,8 @@ export function questionLines(question: KnownQuestion, columns: number, now: num
   }
   for (const [index, choice] of (question.choices ?? []).entries())
     lines.push([{ text: `  ${index + 1} `, tone: 'ask' }, { text: oneLine(choice) }])
+  const { description } = question.free ?? {}
+  if (typeof description === 'string') lines.push([{ text: `  ${oneLine(description)}`, tone: 'dim' }])
   if (question.deadline !== undefined) lines.push([{ text: `  ${deadlineText(question, now)}`, tone: 'warn' }])
   return lines
 }

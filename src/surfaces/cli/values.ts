@@ -92,13 +92,15 @@ function amountOf(name: string, text: string): number {
 
 /** What a typed answer may mean for this question, the likeliest first. */
 export function answerValues(
-  question: Pick<OpenQuestion, 'kind' | 'choices' | 'schema'> | undefined,
+  question: Pick<OpenQuestion, 'kind' | 'choices' | 'schema' | 'free'> | undefined,
   text: string,
 ): unknown[] {
   const value = parseValue(text)
-  if (question?.kind === 'recovery' && typeof value === 'object' && value !== null) return [value]
-  if (question?.schema !== true || question.choices !== undefined || value === text) return [text]
-  return [value, text]
+  const isObject = typeof value === 'object' && value !== null
+  if (question?.kind === 'recovery' && isObject) return [value]
+  if (value === text || (question?.schema !== true && question?.free === undefined)) return [text]
+  // Beside choices, a word or a number is a choice first, and only then anything else.
+  return isObject || question.choices === undefined ? [value, text] : [text, value]
 }
 
 export function wholeNumber(text: string, option: string, least = 0): number {

@@ -2,25 +2,27 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 import type { Question } from '../client/client.ts'
 
-/** Every form has one field. Its name says how it is read. */
+/** The name of a field says how it is read. With choices and something beside them there are both, and one is filled in. */
 const TEXT = 'answer'
 const TEXT_OR_JSON = 'value'
 const MOST_DETAIL = 4_000
 
 /** `problem` says what was wrong with the answer before. */
 export function formOf(question: Question, problem?: string): ElicitRequestFormParams {
-  const { choices, schema } = question
-  const isFree = choices === undefined && schema === true
-  const name = isFree ? TEXT_OR_JSON : TEXT
-  const field = {
-    type: 'string' as const,
-    title: 'Answer',
-    ...(choices === undefined ? {} : { enum: [...choices] }),
-    ...(isFree ? { description: 'Text, or JSON' } : {}),
+  const { choices, schema, free } = question
+  const type = 'string' as const
+  const isFree = free !== undefined || schema === true
+  const chosen = { type, title: 'Answer', ...(choices === undefined ? {} : { enum: [...choices] }) }
+  const description = typeof free?.['description'] === 'string' ? free['description'] : 'Text, or JSON'
+  const written = { type, title: choices === undefined ? 'Answer' : 'Another answer', description }
+  const properties = {
+    ...(choices !== undefined || !isFree ? { [TEXT]: chosen } : {}),
+    ...(isFree ? { [TEXT_OR_JSON]: written } : {}),
   }
+  const names = Object.keys(properties)
   return {
     message: messageOf(question, problem),
-    requestedSchema: { type: 'object', properties: { [name]: field }, required: [name] },
+    requestedSchema: { type: 'object', properties, ...(names.length === 1 ? { required: names } : {}) },
   }
 }
 
@@ -38,9 +40,11 @@ function shown(detail: unknown): string {
 
 /** What was filled in, the likeliest meaning first; nothing when the form came back empty. */
 export function answersIn(content: Readonly<Record<string, unknown>> = {}): readonly unknown[] {
-  const text = content[TEXT] ?? content[TEXT_OR_JSON]
+  // Some clients fill in a choice on their own: what was written means more.
+  const written = content[TEXT_OR_JSON] === '' ? undefined : content[TEXT_OR_JSON]
+  const text = written ?? content[TEXT]
   if (text === undefined) return []
-  if (typeof text !== 'string' || content[TEXT] !== undefined) return [text]
+  if (typeof text !== 'string' || written === undefined) return [text]
   try {
     return [JSON.parse(text), text]
   } catch {

@@ -175,9 +175,11 @@ function nextOf({ run, status, questions, signals }: Standing, parts: Pick<ToolP
   if (question !== undefined && !isAllowed('questions.answer', parts)) return 'A person has to answer its question.'
   if (question !== undefined) {
     const choices = question.choices === undefined ? '' : `, one of ${JSON.stringify(question.choices)}`
+    const { description } = question.free ?? {}
+    const beside = typeof description === 'string' ? ` (${description})` : ''
     return (
       'It waits for an answer. Ask the person you work for, then call questions_answer with ' +
-      `question ${JSON.stringify(question.id)} and value${choices}. After that: runs_wait.`
+      `question ${JSON.stringify(question.id)} and value${choices}${beside}. After that: runs_wait.`
     )
   }
   const resume = isAllowed('runs.resume', parts)

@@ -34,15 +34,18 @@ async function answer({ args, out, dir }: Invocation): Promise<number> {
 }
 
 async function give(host: RunHost, question: InboxRow, text: string): Promise<undefined> {
-  const values = answerValues(question, text)
-  for (const [index, value] of values.entries()) {
+  let problem: NerveError | undefined
+  for (const value of answerValues(question, text)) {
     try {
       await host.answer(question.id, value, me())
       return
     } catch (error) {
-      if (!isNerveError(error, 'answer-rejected') || index === values.length - 1) throw error
+      if (!isNerveError(error, 'answer-rejected')) throw error
+      // The likeliest meaning comes first: what is wrong with that one is told.
+      problem ??= error
     }
   }
+  throw problem
 }
 
 /** An id, the beginning of one, or `last` for the question that was asked last. */
