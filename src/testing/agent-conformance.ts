@@ -3,29 +3,12 @@
  * agent's model is a scripted one that follows `scriptPrompt`, so the agent is the real one and needs no key.
  */
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import {
-  CONTRACT,
-  type AgentAdapter,
-  type AgentOpen,
-  type AgentPart,
-  type AgentSession,
-  type AgentTurnEnd,
-  type PermissionDecision,
-  type PermissionRequest,
-} from '../nodes/agents/adapter.ts'
-import type { ScriptStep } from '../gateway/script/script.ts'
-import { COUNT, REPLIES, scriptPrompt } from './prompted-script.ts'
-
-export interface AgentUnderTest {
-  readonly adapter: AgentAdapter
-  /** What the agent needs to reach its scripted model, and a new empty folder to work in. Called for each case. */
-  readonly prepare: () => Promise<Pick<AgentOpen, 'cwd' | 'env' | 'gateway' | 'native' | 'model'>>
-  /** Cases that this agent cannot do, each with the reason. */
-  readonly skip?: Readonly<Record<string, string>>
-}
+import { CONTRACT, type AgentPart } from '../nodes/agents/adapter.ts'
+import { onBench, read, says, SLOW, turn, untilThere, type AgentUnderTest, type Cases } from './agent-bench.ts'
+import { ISOLATION, whyNoSandbox } from './agent-isolation-conformance.ts'
+import { COUNT, REPLIES } from './prompted-script.ts'
 
 export interface AgentCase {
   readonly name: string
@@ -34,73 +17,13 @@ export interface AgentCase {
   run(): Promise<void>
 }
 
-interface Bench {
-  readonly adapter: AgentAdapter
-  readonly cwd: string
-  readonly asked: PermissionRequest[]
-  /** What is answered to permissions; by default everything is allowed. */
-  decide: (request: PermissionRequest) => PermissionDecision | Promise<PermissionDecision>
-  open(more?: Partial<AgentOpen>): Promise<AgentSession>
-}
-
-type Case = (bench: Bench) => Promise<void>
-
 export function agentConformance(agent: AgentUnderTest): readonly AgentCase[] {
-  return Object.entries(CASES).map(([name, { needs, run }]) => {
+  return Object.entries({ ...CASES, ...ISOLATION }).map(([name, { needs, run }]) => {
     const lacks = needs?.find((one) => !agent.adapter.capabilities[one])
-    const skip = agent.skip?.[name] ?? (lacks === undefined ? undefined : `${agent.adapter.name} has no ${lacks}`)
+    const missing = needs?.includes('sandbox') === true ? whyNoSandbox() : undefined
+    const skip = agent.skip?.[name] ?? (lacks === undefined ? missing : `${agent.adapter.name} has no ${lacks}`)
     return { name, ...(skip === undefined ? {} : { skip }), run: () => onBench(agent, run) }
   })
-}
-
-async function onBench({ adapter, prepare }: AgentUnderTest, run: Case): Promise<void> {
-  const prepared = await prepare()
-  const opened: AgentSession[] = []
-  const bench: Bench = {
-    adapter,
-    cwd: prepared.cwd,
-    asked: [],
-    decide: () => ({ allow: true }),
-    async open(more = {}) {
-      const session = await adapter.open({
-        ...prepared,
-        permission: async (request) => {
-          bench.asked.push(request)
-          return bench.decide(request)
-        },
-        started: () => undefined,
-        ...more,
-      })
-      opened.push(session)
-      return session
-    },
-  }
-  try {
-    await run(bench)
-  } finally {
-    for (const session of opened) await session.close()
-  }
-}
-
-interface Turn {
-  readonly parts: readonly AgentPart[]
-  readonly end: AgentTurnEnd
-}
-
-async function turn(parts: AsyncIterable<AgentPart>, onPart?: (part: AgentPart) => void): Promise<Turn> {
-  const seen: AgentPart[] = []
-  for await (const part of parts) {
-    seen.push(part)
-    onPart?.(part)
-  }
-  const end = seen.at(-1)
-  ok(end?.type === 'turn-end', `the last part is ${end?.type ?? 'missing'}, not turn-end`)
-  strictEqual(seen.filter(({ type }) => type === 'turn-end').length, 1, 'a turn ends once')
-  return { parts: seen, end }
-}
-
-async function says(session: AgentSession, ...steps: readonly ScriptStep[]): Promise<Turn> {
-  return turn(session.prompt(scriptPrompt(...steps)))
 }
 
 function spent(parts: readonly AgentPart[]): number {
@@ -110,22 +33,7 @@ function spent(parts: readonly AgentPart[]): number {
   )
 }
 
-function read(bench: Bench, file: string): string {
-  return readFileSync(join(bench.cwd, file), 'utf8')
-}
-
-async function untilThere(bench: Bench, file: string): Promise<void> {
-  for (let left = 1_500; !existsSync(join(bench.cwd, file)); left -= 1) {
-    if (left === 0) throw new Error(`${file} did not come to be`)
-    await delay(20)
-  }
-}
-
-const SLOW = 'touch began; while [ -e began ]; do sleep 0.1; done'
-
-const CASES: Readonly<
-  Record<string, { readonly needs?: readonly (keyof AgentAdapter['capabilities'])[]; readonly run: Case }>
-> = {
+const CASES: Cases = {
   'says who it is': {
     run: async ({ adapter }) => {
       strictEqual(adapter.contract, CONTRACT)

@@ -7,13 +7,14 @@ import { agentNamed } from './under-test.ts'
 import type { Job } from './killed.ts'
 
 const job = JSON.parse(process.argv[2] ?? '') as Job
-const { name, dir, home, cwd, gateway, prompt, permission, compacts } = job
+const { name, dir, home, cwd, gateway, prompt, permission, compacts, sandboxed, mute } = job
 
 const vendor = name === 'scripted' ? undefined : agentNamed(name)
 const { token } = gateway
 
 const node = agent('coder', {
-  use: vendor?.adapter ?? scripted(),
+  use: mute ? dying(vendor?.adapter ?? scripted()) : (vendor?.adapter ?? scripted()),
+  sandbox: sandboxed ? { level: 'bwrap' } : 'none',
   cwd,
   permission,
   patience: 'hold',
@@ -70,6 +71,21 @@ async function sessions(): Promise<readonly string[]> {
 
 function say(what: unknown): void {
   console.log(JSON.stringify(what))
+}
+
+/** Kills this process when the agent is to be told something: all that comes before has happened. */
+function dying(adapter: AgentAdapter): AgentAdapter {
+  return {
+    ...adapter,
+    open: async (options) => {
+      const session = await adapter.open(options)
+      const prompt = (): never => {
+        process.kill(process.pid, 'SIGKILL')
+        throw new Error('It is dead.')
+      }
+      return Object.assign(session, { prompt })
+    },
+  }
 }
 
 function scripted(): AgentAdapter {

@@ -1,6 +1,6 @@
 /** Codex, by its app server: JSON-RPC with the program `codex`. */
 import { able, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef, type TurnEnd } from './adapter.ts'
-import { agentEnvironment } from './agent-environment.ts'
+import { agentEnvironment, inHome } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
 import type { Texts } from './fields.ts'
 import { programAgent } from './find-program.ts'
@@ -27,7 +27,8 @@ export function codexAgent({ command }: CodexOptions = {}): AgentAdapter {
     command,
     name: 'codex',
     variables: ['OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_API_KEY'],
-    capabilities: able('resume', 'fork', 'compact', 'permissions', 'structured', 'gateway'),
+    capabilities: able('resume', 'fork', 'compact', 'permissions', 'structured', 'gateway', 'sandbox'),
+    folders: (env: AgentOpen['env']) => [env['CODEX_HOME'] ?? inHome(env, '.codex')].flat(),
     packages: [{ package: `@openai/codex-${machine}`, file: `vendor/${TRIPLES[machine] ?? machine}/bin/codex` }],
     install: 'npm install -g @openai/codex',
     licence: 'Apache-2.0',
@@ -108,7 +109,7 @@ class CodexSession implements AgentSession {
   }
 
   async #thread(): Promise<string> {
-    const { cwd, model, system: developerInstructions, resume, forkFrom, native } = this.#options
+    const { cwd, model, system: developerInstructions, resume, forkFrom, native, wrap } = this.#options
     const method = resume !== undefined ? 'thread/resume' : forkFrom !== undefined ? 'thread/fork' : 'thread/start'
     const from = resume ?? forkFrom
     const { thread } = await this.#rpc.request<Started>(method, {
@@ -117,7 +118,8 @@ class CodexSession implements AgentSession {
       developerInstructions,
       // Everything that changes something is asked for, whatever the sandbox would let through.
       approvalPolicy: 'untrusted',
-      sandbox: 'workspace-write',
+      // Its own sandbox cannot be made inside of another: it would go on without one.
+      sandbox: wrap === undefined ? 'workspace-write' : 'danger-full-access',
       ...native,
       ...(from === undefined ? {} : { threadId: from.id, excludeTurns: true }),
     })
@@ -127,8 +129,13 @@ class CodexSession implements AgentSession {
   prompt(text: string, { schema }: { readonly schema?: unknown } = {}): Parts {
     this.#turnId = undefined
     const input = [{ type: 'text', text, text_elements: [] }]
-    const told = { threadId: this.ref.id, input, outputSchema: schema }
+    const sandboxPolicy = this.#options.wrap && { type: 'externalSandbox', networkAccess: 'enabled' }
+    const told = { threadId: this.ref.id, input, outputSchema: schema, sandboxPolicy }
     return this.#turn.begin(() => this.#rpc.request('turn/start', told))
+  }
+
+  get ended(): boolean {
+    return this.#rpc.ended
   }
 
   async interrupt(): Promise<void> {

@@ -1,5 +1,8 @@
 /** GitHub Copilot, by its SDK: one client, and with it one process, for each session. */
 import { randomUUID } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import { NerveError } from '../../base/nerve-error.ts'
+import { isProgram } from '../program-on-path.ts'
 import {
   able,
   type AgentAdapter,
@@ -8,10 +11,10 @@ import {
   type PermissionRequest,
   type SessionRef,
 } from './adapter.ts'
-import { agentEnvironment } from './agent-environment.ts'
+import { agentEnvironment, inHome } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
 import type { Numbers, Texts } from './fields.ts'
-import { packageAgent } from './load-package.ts'
+import { packageAgent, packageFolder } from './load-package.ts'
 import { subjectIn, verdictOf } from './permission.ts'
 import { toolKinds } from './tool-kinds.ts'
 import { TurnParts, type Parts } from './turn-parts.ts'
@@ -19,27 +22,36 @@ import { TurnParts, type Parts } from './turn-parts.ts'
 export interface CopilotOptions {
   /** The file of the SDK (default: the package, as the project has it). */
   readonly sdk?: string
+  /** The program (default: the one that the SDK brings). */
+  readonly command?: string
 }
 
-export function copilotAgent({ sdk: file }: CopilotOptions = {}): AgentAdapter {
+const LOOK_MS = 1_000
+
+export function copilotAgent({ sdk: file, command }: CopilotOptions = {}): AgentAdapter {
   const wanted = {
     name: 'copilot',
     variables: ['GITHUB_TOKEN', 'GH_TOKEN', 'COPILOT_HOME'],
-    capabilities: able('chosenId', 'resume', 'fork', 'compact', 'permissions', 'denyReason', 'gateway'),
+    capabilities: able('chosenId', 'resume', 'fork', 'compact', 'permissions', 'denyReason', 'gateway', 'sandbox'),
+    folders: (env: AgentOpen['env']) => [env['COPILOT_HOME'] ?? inHome(env, '.copilot')].flat(),
     package: '@github/copilot-sdk',
     licence: 'MIT',
     file,
   }
-  return packageAgent<Sdk>(wanted, (sdk, options) => CopilotSession.open(sdk, options))
+  return packageAgent<Sdk>(wanted, (sdk, options, found) =>
+    CopilotSession.open(sdk, options, command ?? (options.wrap === undefined ? undefined : programBeside(found))),
+  )
 }
 
 /** The part of the SDK that is used. */
 interface Sdk {
   readonly CopilotClient: new (options: Readonly<Record<string, unknown>>) => Client
+  readonly RuntimeConnection: { forStdio(how: { path?: string; args?: readonly string[] }): unknown }
 }
 
 interface Client {
   start(): Promise<void>
+  ping(): Promise<unknown>
   stop(): Promise<unknown>
   createSession(config: Readonly<Record<string, unknown>>): Promise<Session>
   resumeSession(id: string, config: Readonly<Record<string, unknown>>): Promise<Session>
@@ -74,6 +86,7 @@ interface Asked extends Texts<'toolCallId' | 'intention' | 'fullCommandText' | '
 class CopilotSession implements AgentSession {
   readonly ref: SessionRef
   readonly native: unknown
+  ended = false
   readonly #client: Client
   readonly #session: Session
   readonly #turn = new TurnParts()
@@ -91,9 +104,10 @@ class CopilotSession implements AgentSession {
     })
   }
 
-  static async open({ CopilotClient }: Sdk, options: AgentOpen): Promise<CopilotSession> {
+  static async open(sdk: Sdk, options: AgentOpen, program: string | undefined): Promise<CopilotSession> {
     const { cwd, env, forkFrom, resume, id = randomUUID(), gateway } = options
-    const client = new CopilotClient({
+    const client = new sdk.CopilotClient({
+      connection: sdk.RuntimeConnection.forStdio(runtimeOf(program, options)),
       env: agentEnvironment(options, {}, () => ({ COPILOT_OFFLINE: 'true' })),
       workingDirectory: cwd,
       logLevel: 'error',
@@ -115,7 +129,20 @@ class CopilotSession implements AgentSession {
 
   prompt(text: string): Parts {
     this.#error = undefined
+    this.#watch()
     return this.#turn.begin(() => this.#session.send({ prompt: text }))
+  }
+
+  /** The SDK does not tell that its process has ended: whoever waits for the turn would wait for ever. */
+  #watch(): void {
+    const lost = ({ message }: Error): void => {
+      this.ended = true
+      this.#turn.fail(message, 'error')
+    }
+    const look = setInterval(() => {
+      if (this.#turn.going) this.#client.ping().catch(lost)
+      else clearInterval(look)
+    }, LOOK_MS).unref()
   }
 
   async interrupt(): Promise<void> {
@@ -191,4 +218,23 @@ function requestOf(asked: Asked): PermissionRequest {
   const input = { ...asked, ...(command === undefined ? {} : { command }), ...(path === undefined ? {} : { path }) }
   const title = subjectIn(input) ?? intention ?? kind
   return { id: toolCallId, tool: toolName ?? kind, kind: kindOf(kind), title, input }
+}
+
+/** The program that the SDK would start by itself. */
+function programBeside(file: string | undefined): string | undefined {
+  const machine = `${process.platform}-${process.arch}`
+  const folder = file === undefined ? undefined : packageFolder(`@github/copilot-sdk-${machine}`, dirname(file))
+  const program = join(folder ?? '', 'prebuilds', machine, 'copilot-runtime')
+  return folder !== undefined && isProgram(program) ? program : undefined
+}
+
+/** The SDK starts it; so in a sandbox it is told that the program is bwrap. */
+function runtimeOf(program: string | undefined, { wrap }: AgentOpen): { path?: string; args?: readonly string[] } {
+  if (wrap === undefined) return program === undefined ? {} : { path: program }
+  if (program !== undefined) {
+    const { file: path, args } = wrap({ file: program, args: [] })
+    return { path, args }
+  }
+  const why = 'the program that its SDK starts was not found, and nothing is started without its sandbox'
+  throw new NerveError('sandbox-missing', `copilot: ${why}. Say where it is: copilotAgent({ command }).`)
 }

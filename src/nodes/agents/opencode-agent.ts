@@ -1,7 +1,7 @@
 /** OpenCode, by its server: a process of its own for each session, asked over HTTP on loopback, heard over its event stream. */
 import { randomBytes } from 'node:crypto'
 import { able, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
-import { agentEnvironment } from './agent-environment.ts'
+import { agentEnvironment, usualFolders } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
 import type { Numbers, Texts } from './fields.ts'
 import { programAgent } from './find-program.ts'
@@ -21,7 +21,8 @@ export function opencodeAgent({ command }: OpencodeOptions = {}): AgentAdapter {
     command,
     name: 'opencode',
     variables: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY', 'OPENCODE_CONFIG'],
-    capabilities: able('resume', 'fork', 'compact', 'permissions', 'denyReason', 'cost', 'gateway'),
+    capabilities: able('resume', 'fork', 'compact', 'permissions', 'denyReason', 'cost', 'gateway', 'sandbox'),
+    folders: (env: AgentOpen['env']) => usualFolders(env, 'opencode'),
     packages: [{ package: `opencode-${process.platform}-${process.arch}`, file: 'bin/opencode' }],
     install: 'npm install -g opencode-ai',
     licence: 'MIT',
@@ -94,6 +95,10 @@ class OpencodeSession implements AgentSession {
     })
   }
 
+  get ended(): boolean {
+    return this.#server.ended
+  }
+
   prompt(text: string): Parts {
     return this.#turn.begin(() => this.#ask(text, 1))
   }
@@ -133,7 +138,7 @@ class OpencodeSession implements AgentSession {
     for (const { id, models } of providers)
       for (const [name, { limit }] of Object.entries(models)) this.#sizes.set(`${id}/${name}`, limit?.context ?? 0)
     const events = await this.#server.events<{ type: string; properties: Said }>('/event')
-    const heard = hearAll(events, this.#options.onNative, (event) => this.#hear(event.type, event.properties))
+    const heard = hearAll(events, this.#options, (event) => this.#hear(event.type, event.properties))
     void heard.then((problem) => this.#turn.fail(problem, 'error'))
   }
 

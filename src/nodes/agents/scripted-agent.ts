@@ -3,7 +3,7 @@
  * commands and real files, and it asks for permission like the others, so that everything around agents can be tried, tested
  * and shown without a key.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -20,7 +20,7 @@ import {
   type PermissionDecision,
   type SessionRef,
 } from './adapter.ts'
-import { announced, signalGroup } from './agent-process.ts'
+import { signalGroup, spawnWrapped } from './agent-process.ts'
 
 export type ScriptedStep =
   | { readonly say: string }
@@ -191,32 +191,32 @@ class ScriptedSession implements AgentSession {
     return undefined
   }
 
+  /** Everything by a command of its own, also what reads and writes files: so a sandbox holds for all of it. */
   async #use(tool: string, input: Readonly<Record<string, string>>): Promise<{ ok: boolean; output: string }> {
-    const file = resolve(this.ref.cwd, input['path'] ?? '')
+    const { command = '', path = '', text = '' } = input
+    const file = resolve(this.ref.cwd, path)
     try {
-      if (tool === 'write') writeFileSync(file, input['text'] ?? '')
-      if (tool === 'read') return { ok: true, output: readFileSync(file, 'utf8') }
-      return tool === 'shell' ? await this.#shell(input['command'] ?? '') : { ok: true, output: '' }
+      if (tool === 'write') return await this.#run(['-c', 'cat > "$0"', file], text)
+      return await this.#run(tool === 'read' ? ['-c', 'cat < "$0"', file] : ['-c', command])
     } catch (error) {
       return { ok: false, output: (error as Error).message }
     }
   }
 
-  #shell(command: string): Promise<{ ok: boolean; output: string }> {
+  #run(args: readonly string[], input?: string): Promise<{ ok: boolean; output: string }> {
     const { env } = this.#options
-    const child = spawn('/bin/sh', ['-c', command], {
-      cwd: this.ref.cwd,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    })
-    this.#child = announced(child, this.#options.started)
+    const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const
+    const how = { cwd: this.ref.cwd, env, stdio: [...stdio], detached: true }
+    const child = spawnWrapped({ file: '/bin/sh', args }, how, this.#options)
+    this.#child = child
     let output = ''
     const hear = (piece: Buffer): void => {
       output += piece.toString()
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    // A command that could not begin does not read.
+    child.stdin?.on('error', () => undefined).end(input)
     return new Promise((done, failed) => {
       child.on('error', failed)
       child.on('close', (code) => done({ ok: code === 0, output }))
