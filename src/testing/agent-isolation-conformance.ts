@@ -37,10 +37,10 @@ function kill(pid: number): void {
   }
 }
 
-/** Empty where it cannot be seen. */
-function environmentOf(pid: number): string {
+/** What the system tells of a process. Empty where it cannot be seen. */
+function lookedUp(pid: number, what: 'cmdline' | 'environ'): string {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1')
+    return readFileSync(`/proc/${pid}/${what}`, 'latin1')
   } catch {
     return ''
   }
@@ -55,7 +55,7 @@ export const ISOLATION: Cases = {
         const working = says(session, { call: { sh: `env > env.txt; ${SLOW}` } }, { say: 'done' })
         await untilThere(bench, 'began')
         const started = await listProcesses(bench.mark)
-        for (const { pid } of started.filter(({ marked }) => marked)) doesNotMatch(environmentOf(pid), SECRETS)
+        for (const { pid } of started.filter(({ marked }) => marked)) doesNotMatch(lookedUp(pid, 'environ'), SECRETS)
         rmSync(join(bench.cwd, 'began'))
         const { end } = await working
         strictEqual(end.reason, 'done', end.error)
@@ -64,6 +64,21 @@ export const ISOLATION: Cases = {
       } finally {
         delete process.env[SECRET_NAME]
       }
+    },
+  },
+  'shows nobody what its MCP servers are given': {
+    run: async (bench) => {
+      const mine = { command: '/bin/sh', args: ['-c', `env > ${join(bench.cwd, 'mcp.txt')}`], env: { GIVEN: SECRET } }
+      const session = await bench.open({ mcpServers: { mine } })
+      const working = says(session, { call: { sh: SLOW } }, { say: 'done' })
+      await untilThere(bench, 'began')
+      const started = (await listProcesses(bench.mark)).filter(({ marked }) => marked)
+      for (const { pid } of started) doesNotMatch(lookedUp(pid, 'cmdline'), SECRETS, 'it is on a command line')
+      rmSync(join(bench.cwd, 'began'))
+      const { end } = await working
+      strictEqual(end.reason, 'done', end.error)
+      // Some agents have no MCP servers.
+      if (existsSync(join(bench.cwd, 'mcp.txt'))) match(read(bench, 'mcp.txt'), SECRETS)
     },
   },
   'works in its sandbox, and reaches nothing else': {

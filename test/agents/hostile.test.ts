@@ -15,6 +15,7 @@ import {
   type AgentNode,
   type AgentNodeOptions,
 } from 'nerve/agents'
+import { fakeCall } from '../behaviour/shell-stage.ts'
 import { openStage, rejection, until } from '../behaviour/stage.ts'
 import { untilNone } from './killed.ts'
 import { agentNamed, missing } from './under-test.ts'
@@ -158,12 +159,13 @@ describe('an agent', () => {
     await untilNone(cwd)
   })
 
-  it('is not compacted in the middle of a turn', async () => {
+  it('is not told anything else in the middle of a turn', async () => {
     const { host } = await openStage()
     const made = node('acp', polite("appendFileSync('told', '')"))
     const run = await host.start(workflow('turn', (ctx) => ctx.run(made, 'Do something.')))
     await until(() => existsSync(join(cwd, 'told')))
-    expect(await rejection(made.compact())).toMatchObject({ code: 'not-ready' })
+    for (const other of [made.compact(), made.execute('And this.', fakeCall())])
+      expect(await rejection(Promise.resolve(other))).toMatchObject({ code: 'not-ready' })
     await made.stop()
     await rejection(run.result())
   })

@@ -16,7 +16,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createGateway, scripted, type Gateway } from 'nerve/gateway'
-import { promptedScript, scriptPrompt, stepsIn } from 'nerve/testing'
+import { COUNT, promptedScript, scriptPrompt, stepsIn } from 'nerve/testing'
 import { whyNoSandbox } from '../../src/testing/agent-isolation-conformance.ts'
 import { agentNamed, missing, ROOT, type AgentName } from './under-test.ts'
 
@@ -30,8 +30,9 @@ export interface Job {
   readonly permission: 'allow' | 'ask'
   readonly compacts: boolean
   readonly sandboxed: boolean
-  /** It dies when it is about to say the first word. */
+  /** It dies when it is about to say the first word to it, or to a copy of it that knows something. */
   readonly mute: boolean
+  readonly copies: boolean
   /** The second host, that goes on with the run of the first. */
   readonly again: boolean
 }
@@ -82,7 +83,7 @@ export function killed(name: AgentName | 'scripted', skip: { readonly compaction
       const dir = mkdtempSync(join(home, 'host-'))
       const cwd = mkdtempSync(join(home, 'work-'))
       const { token } = gateway.token()
-      const usual = { compacts: false, sandboxed: false, mute: false, again: false }
+      const usual = { compacts: false, sandboxed: false, mute: false, copies: false, again: false }
       return { name, dir, home, cwd, gateway: { url: gateway.url, token }, ...usual, ...given }
     }
 
@@ -100,7 +101,7 @@ export function killed(name: AgentName | 'scripted', skip: { readonly compaction
       await once(second.child, 'close')
       const named = second.last.sessions ?? []
       // Of a session in which nothing was said, some agents know nothing.
-      if (given.mute) expect([1, 2]).toContain(named.length)
+      if (given.mute) expect([1, 2, 3]).toContain(named.length)
       else if (resumes) expect(named).toEqual(sessions)
       else expect(named).toHaveLength(2)
       await untilNone(given.cwd)
@@ -113,6 +114,17 @@ export function killed(name: AgentName | 'scripted', skip: { readonly compaction
       await once(first.child, 'close')
       expect(first.child.signalCode).toBe('SIGKILL')
       expect(await goesOn(first, given)).toContain('all done')
+    })
+
+    const copying = 'before anything was said to a copy of it'
+    const alone = vendor?.adapter.capabilities.fork === false
+    it(alone ? `${copying} (skipped: ${name} has no fork)` : copying, { skip: alone }, async () => {
+      const prompt = scriptPrompt({ say: name === 'scripted' ? 'seen 2' : `seen ${COUNT}` })
+      const given = job({ permission: 'allow', prompt, mute: true, copies: true })
+      const first = new Worker(given)
+      await once(first.child, 'close')
+      expect(first.child.signalCode).toBe('SIGKILL')
+      expect(await goesOn(first, given)).toContain('seen 2')
     })
 
     const title = 'while a tool runs in its sandbox'

@@ -1,10 +1,17 @@
 /** The process of an agent: it is told of when it has started, watched, and ended with all that is in its group. */
-import { spawn, type ChildProcess, type ChildProcessByStdio, type SpawnOptions } from 'node:child_process'
+import {
+  spawn,
+  type ChildProcess,
+  type ChildProcessByStdio,
+  type SpawnOptions,
+  type StdioOptions,
+} from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Wrapped } from '../sandbox.ts'
 import type { AgentOpen } from './adapter.ts'
+import { unseenValue } from './unseen-argument.ts'
 
 const PATIENCE_MS = 2_000
 const STDERR_CHARACTERS = 2_000
@@ -97,12 +104,21 @@ export class AgentProcess {
 /** How an SDK wants a program to be started. */
 export type Spawning = { readonly command: string; readonly args: readonly string[] } & SpawnOptions
 
+/** For an SDK that is handed the process. The value of the option is for nobody else to see. */
+export function spawnFor({ command: file, args, ...how }: Spawning, option: string, options: Starting): ChildProcess {
+  const unseen = unseenValue(args, option)
+  try {
+    const stdio: StdioOptions = ['pipe', 'pipe', 'ignore', ...unseen.descriptors]
+    return spawnWrapped({ file, args: unseen.args }, { ...how, stdio }, options)
+  } finally {
+    unseen.close()
+  }
+}
+
+type Starting = Pick<AgentOpen, 'wrap' | 'started'>
+
 /** Starts a command, in its sandbox where there is one, and tells of it. One that could not be started has no id. */
-export function spawnWrapped(
-  command: Wrapped,
-  how: SpawnOptions,
-  { wrap, started }: Pick<AgentOpen, 'wrap' | 'started'>,
-): ChildProcess {
+export function spawnWrapped(command: Wrapped, how: SpawnOptions, { wrap, started }: Starting): ChildProcess {
   const { file, args } = wrap === undefined ? command : wrap(command)
   const child = spawn(file, args, how)
   if (child.pid !== undefined) started(child.pid)

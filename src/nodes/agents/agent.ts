@@ -132,6 +132,7 @@ class Turns {
   }
 
   async execute(input: AgentInput, call: StepCall): Promise<AgentResult> {
+    this.#checkFree()
     try {
       return await this.#turn(input, call, call.kept as Kept | undefined)
     } finally {
@@ -214,12 +215,7 @@ class Turns {
   }
 
   async compact(): Promise<void> {
-    if (this.#life.hooks !== NOBODY)
-      throw new NerveError(
-        'not-ready',
-        `Agent '${this.#id}' is in the middle of a turn. Compact it when that has ended.`,
-        { data: { node: this.#id } },
-      )
+    this.#checkFree()
     const session = await this.#life.session(undefined)
     if (session.compact === undefined)
       throw new NerveError(
@@ -227,6 +223,14 @@ class Turns {
         `Agent '${this.#id}' cannot be told to compact: its agent does that by itself.`,
       )
     await session.compact()
+  }
+
+  /** Whatever is said to an agent in the middle of a turn ends that turn. */
+  #checkFree(): void {
+    if (this.#life.hooks === NOBODY) return
+    throw new NerveError('not-ready', `Agent '${this.#id}' is in the middle of a turn. Wait until that has ended.`, {
+      data: { node: this.#id },
+    })
   }
 
   #prompt(session: AgentSession, text: string): AsyncIterable<AgentPart> {

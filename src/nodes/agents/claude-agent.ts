@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { ABILITIES, able, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
 import { agentEnvironment, inHome } from './agent-environment.ts'
-import { spawnWrapped, type Spawning } from './agent-process.ts'
+import { spawnFor, type Spawning } from './agent-process.ts'
 import type { Numbers, Texts } from './fields.ts'
 import { packageAgent } from './load-package.ts'
 import { mcpServersAs } from './mcp-servers.ts'
@@ -176,8 +176,7 @@ class ClaudeSession implements AgentSession {
         return verdict === 'allow' ? { behavior: 'allow', updatedInput } : { behavior: 'deny', message }
       },
       hooks: { PreToolUse: [{ hooks: [(asked: Asked) => this.#hook(asked)], timeout: FOREVER_S, onFailure: 'block' }] },
-      spawnClaudeCodeProcess: ({ command: file, args, ...how }: Spawning) =>
-        spawnWrapped({ file, args }, { ...how, stdio: ['pipe', 'pipe', 'ignore'] }, this.#options),
+      spawnClaudeCodeProcess: (wanted: Spawning) => spawnFor(wanted, '--mcp-config', this.#options),
       ...native,
     }
   }

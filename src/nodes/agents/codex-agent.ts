@@ -5,6 +5,7 @@ import { openOrClose } from './agent-process.ts'
 import type { Texts } from './fields.ts'
 import { programAgent } from './find-program.ts'
 import { JsonRpc } from './json-rpc.ts'
+import { mcpServersAs } from './mcp-servers.ts'
 import { verdictOf } from './permission.ts'
 import { Sum } from './sum.ts'
 import { TurnParts, type Parts } from './turn-parts.ts'
@@ -109,9 +110,12 @@ class CodexSession implements AgentSession {
   }
 
   async #thread(): Promise<string> {
-    const { cwd, model, system: developerInstructions, resume, forkFrom, native, wrap } = this.#options
+    const { cwd, model, system: developerInstructions, resume, forkFrom, native, wrap, mcpServers } = this.#options
     const method = resume !== undefined ? 'thread/resume' : forkFrom !== undefined ? 'thread/fork' : 'thread/start'
     const from = resume ?? forkFrom
+    const servers = mcpServersAs(mcpServers, (one) =>
+      'url' in one ? { url: one.url, http_headers: one.headers } : one,
+    )
     const { thread } = await this.#rpc.request<Started>(method, {
       cwd,
       model,
@@ -121,6 +125,8 @@ class CodexSession implements AgentSession {
       // Its own sandbox cannot be made inside of another: it would go on without one.
       sandbox: wrap === undefined ? 'workspace-write' : 'danger-full-access',
       ...native,
+      // Not on the command line, which everybody can see: their variables and headers may be secrets.
+      config: { mcp_servers: servers, ...(native?.['config'] as object | undefined) },
       ...(from === undefined ? {} : { threadId: from.id, excludeTurns: true }),
     })
     return thread.id
@@ -225,7 +231,7 @@ const REASONS: Readonly<Record<string, TurnEnd>> = {
 const KEY = 'NERVE_GATEWAY_KEY'
 
 /** Its model by another address, and nothing that it would look up elsewhere. */
-function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
+function configOf({ gateway }: AgentOpen): string[] {
   const own = {
     model_provider: 'nerve',
     'model_providers.nerve.name': 'nerve',
@@ -237,14 +243,6 @@ function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
     'features.apps': false,
     'features.remote_plugin': false,
   }
-  const config: [string, unknown][] = gateway === undefined ? [] : Object.entries(own)
-  for (const [name, one] of Object.entries(mcpServers))
-    config.push([`mcp_servers.${name}`, 'url' in one ? { url: one.url, http_headers: one.headers } : one])
-  return config.flatMap(([name, value]) => ['-c', `${name}=${toml(value)}`])
-}
-
-function toml(value: unknown): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
-  const fields = Object.entries(value).filter(([, one]) => one !== undefined)
-  return `{${fields.map(([name, one]) => `${JSON.stringify(name)}=${toml(one)}`).join(',')}}`
+  const config = gateway === undefined ? [] : Object.entries(own)
+  return config.flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`])
 }
