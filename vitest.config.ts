@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './scripts/longest-first.ts'
 
@@ -32,6 +33,8 @@ export const usual = {
     testTimeout: 30_000,
     hookTimeout: 30_000,
     passWithNoTests: false,
+    // What belongs to a person stays as it is.
+    env: { XDG_STATE_HOME: join(import.meta.dirname, 'coverage', 'state') },
     globalSetup: ['test/built-package.ts'],
     reporters: ['default', './scripts/closing-line-reporter.ts'],
   },

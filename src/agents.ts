@@ -24,6 +24,7 @@ export type {
   SessionRef,
   ToolKind,
 } from './nodes/agents/adapter.ts'
+export type { BwrapSandbox, Sandbox } from './nodes/sandbox.ts'
 export type { PermissionPolicy, PermissionRules } from './nodes/agents/permission.ts'
 export { claudeAgent, type ClaudeOptions } from './nodes/agents/claude-agent.ts'
 export { copilotAgent, type CopilotOptions } from './nodes/agents/copilot-agent.ts'

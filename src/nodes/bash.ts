@@ -8,7 +8,7 @@ import type { Effect } from '../journal/events.ts'
 import { checkEnvironment, commandEnvironment } from './bash-environment.ts'
 import { checkKnown, checkTexts, forkable, wholeNumber, type Execution } from './forkable.ts'
 import { runProcess, type Ended } from './process.ts'
-import { checkSandbox, sandboxed, type Sandbox } from './sandbox.ts'
+import { checkSandbox, enterSandbox, type Sandbox } from './sandbox.ts'
 
 export interface BashOptions<Input = unknown> {
   readonly description?: string
@@ -147,18 +147,14 @@ async function execute<Input>(options: BashOptions<Input>, input: Input, executi
   const { cwd = '.', shell = 'bash', timeout, grace = '2s', maxOutput = MIB, maxSpill = 1024 * MIB } = options
   const command = commandOf(id, options, input)
   const place = { cwd: resolve(cwd), env: commandEnvironment(process.env, options) }
-  const wrapped = await sandboxed(
-    { file: shell, args: shellArguments(shell, command) },
-    options.sandbox ?? 'none',
-    place,
-  )
+  const enter = await enterSandbox(options.sandbox ?? 'none', place)
   const late = new AbortController()
   const limit = timeout === undefined ? undefined : milliseconds(timeout)
   const disarm =
     limit === undefined ? undefined : systemClock.at(Date.now() + limit, () => late.abort(tooLate(id, limit)))
   try {
     const done = await runProcess({
-      ...wrapped,
+      ...enter({ file: shell, args: shellArguments(shell, command) }),
       ...place,
       stdin: stdinOf(id, options, input),
       maxOutput,

@@ -9,17 +9,19 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { NerveError } from '../base/nerve-error.ts'
 
-/** Lines `+ MARK PID`, `+ MARK -` and `- MARK` come in; everything after the loop is for when the host has died. */
+/**
+ * Lines `+ MARK PID`, `+ MARK -` and `- MARK` come in; everything after the loop is for when the host has died. Of a tree the process that was told
+ * last counts: an earlier one may have ended, and its pid may be somebody else's.
+ */
 const GUARD_SCRIPT = `
 trap '' HUP INT TERM QUIT
 live=
 while read -r sign mark pid; do
-  case $sign in
-  +) live="$live $mark:$pid" ;;
-  -) rest=
-    for one in $live; do case $one in "$mark":*) ;; *) rest="$rest $one" ;; esac; done
-    live=$rest ;;
-  esac
+  [ -n "$mark" ] || continue
+  rest=
+  for one in $live; do case $one in "$mark":*) ;; *) rest="$rest $one" ;; esac; done
+  live=$rest
+  [ "$sign" = - ] || live="$live $mark:$pid"
 done
 [ -n "$live" ] || exit 0
 roots= patterns=

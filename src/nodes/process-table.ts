@@ -66,7 +66,7 @@ function fromProc(snapshot: Snapshot, mark: string, birth: Birth | undefined): P
     const found = snapshot.row(pid)
     if (found === undefined) continue
     const { marks, ...row } = found
-    rows.push({ ...row, marked: marks.includes(mark) })
+    rows.push({ ...row, marked: mark !== '' && marks.includes(mark) })
   }
   return rows
 }

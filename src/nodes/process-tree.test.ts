@@ -41,6 +41,11 @@ describe('the processes of a tree', () => {
     expect(pids(treeOf(tree(10, true), [row(20, 1, { started: '2' })], new Set(['20@1'])))).toEqual([])
   })
 
+  it('are not those that vanish, nor those of the system, where the root is not known', () => {
+    const rows = [row(1, 0, { group: 0, session: 0 }), row(10, 0, { group: -1, session: -1 }), row(11, 10), row(12, 1)]
+    expect(treeOf(tree(-1, true), rows)).toEqual([])
+  })
+
   it('are never this process', () => {
     expect(treeOf(tree(10), [row(10, 1), row(process.pid, 10)]).map(({ pid }) => pid)).toEqual([10])
   })
@@ -72,6 +77,10 @@ describe('the table of processes', () => {
     const [here, there] = [own(await listProcesses('none')), own(await fromPs())]
     expect(here?.parent).toBe(process.ppid)
     expect({ parent: there?.parent, group: there?.group }).toEqual({ parent: here?.parent, group: here?.group })
+  })
+
+  it('knows nobody by an empty mark', async () => {
+    expect((await listProcesses('')).filter(({ marked }) => marked)).toEqual([])
   })
 
   it('knows whose environment has the mark', async () => {

@@ -11,7 +11,7 @@ import { listProcesses, type ProcessRow } from './process-table.ts'
 
 export interface Tree {
   readonly mark: string
-  /** The first process, which leads a session of its own. */
+  /** The first process, which leads a session of its own; -1 when it is not known. */
   readonly root: number
   /** True when the first process has ended: then its pid may be somebody else's. */
   readonly rootEnded: () => boolean
@@ -64,8 +64,9 @@ export function treeOf(tree: Tree, rows: readonly ProcessRow[], known: ReadonlyS
   const ended = tree.rootEnded()
   // Somebody else has got the pid of the root: its group and session are not ours.
   const reused = ended && rows.some(({ pid }) => pid === tree.root)
+  // Of a process that is just about to vanish, the kernel says that its group and its session are -1.
   const ofRoot = (row: ProcessRow): boolean =>
-    !reused && (row.pid === tree.root || row.group === tree.root || row.session === tree.root)
+    tree.root > 0 && !reused && (row.pid === tree.root || row.group === tree.root || row.session === tree.root)
   const inside = new Set<number>()
   for (const row of rows) if (row.marked || ofRoot(row) || known.has(nameOf(row))) inside.add(row.pid)
   for (let size = -1; size !== inside.size;) {

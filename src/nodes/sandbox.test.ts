@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,12 +8,12 @@ import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually, fakeCall, forest, sleepTag, sleepers } from '../../test/behaviour/shell-stage.ts'
 import { bash, type BashResult } from './bash.ts'
-import { bwrapArguments, type Sandbox } from './sandbox.ts'
+import { bwrapArguments, type BwrapSandbox, type Mount, type Sandbox } from './sandbox.ts'
 
 /** Why bubblewrap cannot be used here, or nothing. */
 async function whyNot(): Promise<string | undefined> {
   try {
-    await promisify(execFile)('bwrap', [...bwrapArguments({ cwd: '/', writable: [], network: false }), '--', 'true'])
+    await promisify(execFile)('bwrap', [...bwrapArguments({ cwd: '/', mounts: [], network: false }), '--', 'true'])
     return undefined
   } catch (error) {
     const { code, stderr } = error as { code?: unknown; stderr?: string }
@@ -66,10 +66,13 @@ describe('a sandbox that is not there', () => {
       { level: 'bwrap', net: true },
       { level: 'bwrap', network: 'no' },
       { level: 'bwrap', writable: '/x' },
+      { level: 'bwrap', hidden: [''] },
+      { level: 'bwrap', readable: [7] },
     ])
       expect(() => bash('wrong', { sandbox: sandbox as Sandbox })).toThrow(/sandbox/)
-    for (const writable of [['/'], ['/no/such/path']])
-      await expect(inside('true', { level: 'bwrap', writable })).rejects.toMatchObject({ code: 'bad-option' })
+    for (const list of ['writable', 'hidden', 'readable'])
+      for (const path of ['/', '/no/such/path'])
+        await expect(inside('true', { level: 'bwrap', [list]: [path] })).rejects.toMatchObject({ code: 'bad-option' })
     await expect(inside('true', { level: 'bwrap' }, '/no/such/folder')).rejects.toMatchObject({
       data: { reason: 'cwd' },
     })
@@ -78,7 +81,7 @@ describe('a sandbox that is not there', () => {
 
 describe('the arguments of bwrap', () => {
   it('let nothing through that was not asked for', () => {
-    const args = bwrapArguments({ cwd: '/work', writable: [], network: false }).join(' ')
+    const args = bwrapArguments({ cwd: '/work', mounts: [], network: false }).join(' ')
     for (const part of [
       '--die-with-parent',
       '--new-session',
@@ -96,14 +99,31 @@ describe('the arguments of bwrap', () => {
   })
 
   it('open what was asked for, over what lies below', () => {
-    const args = bwrapArguments({ cwd: '/tmp/here', writable: ['/tmp/here/out', '/data'], network: true }).join(' ')
+    const mounts: readonly Mount[] = [
+      { path: '/tmp/here/out', as: 'writable' },
+      { path: '/tmp/here', as: 'readable' },
+      { path: '/data', as: 'writable' },
+      { path: '/data/keys', as: 'hidden-folder' },
+      { path: '/data/keys/public', as: 'readable' },
+      { path: '/data/token', as: 'hidden-file' },
+    ]
+    const args = bwrapArguments({ cwd: '/tmp/here', mounts, network: true }).join(' ')
     expect(args).not.toContain('--unshare-net')
     expect(args.indexOf('--tmpfs /tmp')).toBeLessThan(args.indexOf('--ro-bind /tmp/here /tmp/here'))
     expect(args.indexOf('--ro-bind /tmp/here /tmp/here')).toBeLessThan(
       args.indexOf('--bind /tmp/here/out /tmp/here/out'),
     )
-    expect(args).toContain('--bind /data /data')
-    expect(bwrapArguments({ cwd: '/tmpfoo', writable: [], network: false })).not.toContain('/tmpfoo --ro-bind')
+    const order = [
+      '--tmpfs /run',
+      '--bind /data /data',
+      '--tmpfs /data/keys',
+      '--ro-bind /data/keys/public /data/keys/public',
+      '--remount-ro /data/keys',
+    ]
+    expect(order.map((one) => args.indexOf(one))).toEqual(
+      order.map((one) => args.indexOf(one)).toSorted((a, b) => a - b),
+    )
+    for (const one of [...order, '--ro-bind /dev/null /data/token']) expect(args).toContain(one)
   })
 })
 
@@ -118,6 +138,68 @@ describe.skipIf(reason !== undefined)('the real bwrap', () => {
     expect(existsSync(join(cwd, 'out', 'yes'))).toBe(true)
     expect([join(cwd, 'no'), '/etc/no', own].map((path) => existsSync(path))).toEqual([false, false, false])
     expect(result.stderr.match(/Read-only file system/g)).toHaveLength(2)
+  })
+
+  it('hides what is named, and what lies inside says otherwise', async () => {
+    const cwd = folder()
+    for (const path of ['keys/public', 'keys/private', 'src']) mkdirSync(join(cwd, path), { recursive: true })
+    for (const path of ['token', 'keys/private/id', 'keys/public/id', 'src/code'])
+      writeFileSync(join(cwd, path), `secret ${path}`)
+    const sandbox: Sandbox = {
+      level: 'bwrap',
+      writable: ['.'],
+      hidden: ['keys', 'token'],
+      readable: ['keys/public', 'src'],
+    }
+    const command = 'cat token keys/*/id; touch made; touch src/made; touch keys/made; rm -f token; ls keys'
+    const { stdout, stderr } = await inside(command, sandbox, cwd)
+    expect(stdout).toBe('secret keys/public/idpublic\n')
+    expect(stderr).toContain('token: Permission denied')
+    expect(stderr.match(/Read-only file system/g)).toHaveLength(2)
+    expect(readFileSync(join(cwd, 'token'), 'utf8')).toBe('secret token')
+    expect(['made', 'src/made', 'keys/made'].map((path) => existsSync(join(cwd, path)))).toEqual([true, false, false])
+  })
+
+  it('hides keys, logins and the socket of a host, unless they are asked for', async () => {
+    const [home, cwd] = [folder(), folder()]
+    for (const path of ['.ssh', '.aws', '.config/gh']) mkdirSync(join(home, path), { recursive: true })
+    for (const path of ['.ssh/id', '.aws/credentials', '.config/gh/hosts', '.npmrc', '.gitconfig'])
+      writeFileSync(join(home, path), `secret ${path}\n`)
+    mkdirSync(join(cwd, '.nerve'))
+    const server = createServer().listen(join(cwd, '.nerve', 'nerve.sock'))
+    onTestFinished(() => void server.close())
+    mkdirSync(join(cwd, 'work'))
+    const look = async (sandbox: Omit<BwrapSandbox, 'level'>) => {
+      const node = bash('look', {
+        cwd: join(cwd, 'work'),
+        env: { HOME: home },
+        check: false,
+        sandbox: { level: 'bwrap', ...sandbox },
+      })
+      return (
+        await node.execute(
+          'cd; cat .ssh/* .aws/* .config/gh/* .npmrc .gitconfig; ls -A "$OLDPWD/../.nerve"',
+          fakeCall(),
+        )
+      ).stdout
+    }
+    expect(await look({})).toBe('secret .gitconfig\n')
+    expect(await look({ readable: [join(home, '.aws'), join(home, '.npmrc'), '../.nerve'] })).toBe(
+      'secret .aws/credentials\nsecret .npmrc\nsecret .gitconfig\nnerve.sock\n',
+    )
+    expect(await look({ hidden: [home] })).toBe('')
+  })
+
+  it('is not made by a program that it could have left behind itself', async () => {
+    const cwd = folder()
+    writeFileSync(join(cwd, 'bwrap'), '#!/bin/sh\ntouch escaped\n', { mode: 0o755 })
+    const node = bash('again', {
+      cwd,
+      env: { PATH: `${cwd}:.:/usr/bin:/bin` },
+      sandbox: { level: 'bwrap', writable: ['.'] },
+    })
+    await node.execute('touch inside', fakeCall())
+    expect(['inside', 'escaped'].map((name) => existsSync(join(cwd, name)))).toEqual([true, false])
   })
 
   it('shows no other process', async () => {

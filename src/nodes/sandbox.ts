@@ -1,20 +1,28 @@
 /**
- * Sandboxes for commands. `bwrap` is a namespace of its own: the file system can be read but not written, except for the
- * paths that are named; other processes cannot be seen, in /proc or otherwise; there is no network unless it is asked for.
- * A sandbox that cannot be made is an error: nothing is ever run without the one that was asked for.
+ * Sandboxes for commands and agents. `bwrap` is a namespace of its own: the file system can be read but not written, except for the
+ * paths that are named; the places where keys and logins usually are cannot be seen; other processes cannot be seen, in /proc or
+ * otherwise; there is no network unless it is asked for. A sandbox that cannot be made is an error: nothing is ever run without
+ * the one that was asked for.
  */
 import { execFile } from 'node:child_process'
-import { realpath } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { NerveError } from '../base/nerve-error.ts'
 import { checkKnown } from './forkable.ts'
 import { noFolder } from './process.ts'
+import { programOnPath } from './program-on-path.ts'
+import { secretPlaces } from './secret-places.ts'
 
+/** Paths are from the cwd. Of two that lie in each other, the inner one says what holds there. */
 export interface BwrapSandbox {
   readonly level: 'bwrap'
-  /** Paths that the command may write to, from its cwd (default none; /tmp is always an empty one of its own). */
+  /** Paths that the command may write to (default none; /tmp is always an empty one of its own). */
   readonly writable?: readonly string[]
+  /** Paths that it cannot see, beside the usual places of keys and logins. */
+  readonly hidden?: readonly string[]
+  /** Paths that it can see but not write, though they lie in something that is hidden or writable. */
+  readonly readable?: readonly string[]
   /** True to leave the network on (default false). */
   readonly network?: boolean
 }
@@ -26,6 +34,8 @@ export interface Wrapped {
   readonly args: readonly string[]
 }
 
+const LISTS = ['writable', 'hidden', 'readable'] as const
+
 export function checkSandbox(what: string, sandbox: Sandbox): void {
   if (sandbox === 'none') return
   const known = typeof sandbox === 'object' && sandbox !== null && sandbox.level === 'bwrap'
@@ -34,14 +44,20 @@ export function checkSandbox(what: string, sandbox: Sandbox): void {
       'bad-option',
       `${what}: sandbox is ${JSON.stringify(sandbox)}; give 'none' or { level: 'bwrap' }.`,
     )
-  checkKnown(`${what}: sandbox`, sandbox, ['level', 'writable', 'network'])
+  checkKnown(`${what}: sandbox`, sandbox, ['level', ...LISTS, 'network'])
   if (sandbox.network !== undefined && typeof sandbox.network !== 'boolean')
     throw new NerveError(
       'bad-option',
       `${what}: sandbox.network is ${JSON.stringify(sandbox.network)}; give true or false.`,
     )
-  if (sandbox.writable !== undefined && !Array.isArray(sandbox.writable))
-    throw new NerveError('bad-option', `${what}: sandbox.writable must be a list of paths.`)
+  for (const list of LISTS) {
+    const paths: unknown = sandbox[list] ?? []
+    if (
+      !Array.isArray(paths) ||
+      !paths.every((path) => typeof path === 'string' && path !== '' && !path.includes('\0'))
+    )
+      throw new NerveError('bad-option', `${what}: sandbox.${list} must be a list of paths.`)
+  }
 }
 
 export interface Surroundings {
@@ -49,21 +65,32 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The command as it is started in its sandbox. Rejects when the sandbox cannot be made here. */
-export async function sandboxed(command: Wrapped, sandbox: Sandbox, { cwd, env }: Surroundings): Promise<Wrapped> {
-  if (sandbox === 'none') return command
+/** How a command is started in a sandbox. */
+export type Enter = (command: Wrapped) => Wrapped
+
+/** Makes sure that the sandbox can be made here, and says how commands get into it. */
+export async function enterSandbox(sandbox: Sandbox, { cwd, env }: Surroundings): Promise<Enter> {
+  if (sandbox === 'none') return (command) => command
   const folder = await realpath(cwd).catch((cause: unknown) => {
     throw noFolder(cwd, cause)
   })
-  const writable = await Promise.all((sandbox.writable ?? []).map((path) => writablePath(folder, path)))
-  const args = bwrapArguments({ cwd: folder, writable, network: sandbox.network === true })
-  await probe(args, env)
-  return { file: 'bwrap', args: [...args, '--', command.file, ...command.args] }
+  const mounts = await mountsOf(sandbox, { cwd: folder, env })
+  const args = bwrapArguments({ cwd: folder, mounts, network: sandbox.network === true })
+  const writable = mounts.flatMap((mount) => (mount.as === 'writable' ? [mount.path] : []))
+  // What has been in the sandbox may have left a program of that name there, for the next time.
+  const own = (place: string): boolean => !writable.some((path) => isIn(path, resolve(folder, place)))
+  const file = await probe(programOnPath('bwrap', env['PATH'], own), args, env)
+  return (command) => ({ file, args: [...args, '--', command.file, ...command.args] })
+}
+
+export interface Mount {
+  readonly path: string
+  readonly as: 'writable' | 'readable' | 'hidden-folder' | 'hidden-file'
 }
 
 export interface BwrapPlan {
   readonly cwd: string
-  readonly writable: readonly string[]
+  readonly mounts: readonly Mount[]
   readonly network: boolean
 }
 
@@ -71,8 +98,8 @@ export interface BwrapPlan {
 const EMPTIED = ['/tmp', '/run']
 
 /** Later arguments of bwrap lie over earlier ones. */
-export function bwrapArguments({ cwd, writable, network }: BwrapPlan): string[] {
-  const hidden = EMPTIED.some((path) => cwd === path || cwd.startsWith(`${path}${sep}`))
+export function bwrapArguments({ cwd, mounts, network }: BwrapPlan): string[] {
+  const inOrder = mounts.toSorted((one, two) => depthOf(one.path) - depthOf(two.path))
   return [
     '--die-with-parent',
     '--new-session',
@@ -89,41 +116,99 @@ export function bwrapArguments({ cwd, writable, network }: BwrapPlan): string[] 
     ...EMPTIED.flatMap((path) => ['--tmpfs', path]),
     // Names are looked up through this one, where systemd is.
     ...(network ? ['--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve'] : []),
-    ...(hidden ? ['--ro-bind', cwd, cwd] : []),
-    ...writable.flatMap((path) => ['--bind', path, path]),
+    ...inOrder.flatMap(mounting),
+    // When all that lies in them is bound: what is written there would be lost without a word.
+    ...inOrder.flatMap(({ path, as }) => (as === 'hidden-folder' ? ['--remount-ro', path] : [])),
     ...['--setenv', 'TMPDIR', '/tmp'],
     ...['--chdir', cwd],
   ]
 }
 
-async function writablePath(cwd: string, path: string): Promise<string> {
+function mounting({ path, as }: Mount): string[] {
+  if (as === 'writable') return ['--bind', path, path]
+  if (as === 'readable') return ['--ro-bind', path, path]
+  // No device can be opened where it is bound: reading it is refused.
+  return as === 'hidden-folder' ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+}
+
+/** By path: what is named is stronger than what is hidden by itself. */
+async function mountsOf(sandbox: BwrapSandbox, { cwd, env }: Surroundings): Promise<readonly Mount[]> {
+  const { writable = [], hidden = [], readable = [] } = sandbox
+  const found = new Map<string, Mount>()
+  for (const place of secretPlaces(cwd, env)) {
+    const mount = await hiding(await realpath(place).catch(() => undefined))
+    if (mount !== undefined) found.set(mount.path, mount)
+  }
+  for (const path of hidden) {
+    const mount = await hiding(await named('hidden', cwd, path))
+    if (mount !== undefined) found.set(mount.path, mount)
+  }
+  // Binding all would undo what was made empty.
+  if (cwd !== '/') found.set(cwd, { path: cwd, as: 'readable' })
+  for (const [as, paths] of [['readable', readable] as const, ['writable', writable] as const])
+    for (const path of paths) {
+      const real = await named(as, cwd, path)
+      found.set(real, { path: real, as })
+    }
+  return [...found.values()].filter((mount) => !isHiddenAnyway(mount, found))
+}
+
+async function hiding(path: string | undefined): Promise<Mount | undefined> {
+  const kind = path === undefined ? undefined : await stat(path).catch(() => undefined)
+  if (path === undefined || kind === undefined) return undefined
+  return { path, as: kind.isDirectory() ? 'hidden-folder' : 'hidden-file' }
+}
+
+/** Something hidden in something hidden would only show its name. */
+function isHiddenAnyway({ path, as }: Mount, mounts: ReadonlyMap<string, Mount>): boolean {
+  if (as !== 'hidden-file' && as !== 'hidden-folder') return false
+  const around = [...mounts.values()].filter((one) => one.path !== path && isIn(one.path, path))
+  const nearest = around.toSorted((one, two) => depthOf(two.path) - depthOf(one.path))[0]
+  return nearest === undefined ? EMPTIED.some((one) => isIn(one, path)) : nearest.as === 'hidden-folder'
+}
+
+function isIn(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
+}
+
+function depthOf(path: string): number {
+  return path.split(sep).filter((name) => name !== '').length
+}
+
+/** A path that somebody has named. One that is not there is refused, also where it is to be hidden: it may be misspelled. */
+async function named(list: (typeof LISTS)[number], cwd: string, path: string): Promise<string> {
   const asked = isAbsolute(path) ? path : resolve(cwd, path)
   const real = await realpath(asked).catch((cause: unknown) => {
-    throw new NerveError('bad-option', `sandbox.writable: there is no ${asked}. Make it first, or leave it out.`, {
+    throw new NerveError('bad-option', `sandbox.${list}: there is no ${asked}. Make it first, or leave it out.`, {
       cause,
     })
   })
   if (real !== '/') return real
-  throw new NerveError('bad-option', "sandbox.writable: '/' would leave nothing of the sandbox. Name folders.")
+  const why = list === 'writable' ? 'would leave nothing of the sandbox' : 'is everything'
+  throw new NerveError('bad-option', `sandbox.${list}: '/' ${why}. Name folders.`)
 }
 
 const MISSING =
   'Install it (apt-get install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), or say sandbox: ' +
-  "'none' when the command may do everything that you may do. Nothing was run."
+  "'none' when it may do everything that you may do. Nothing was run."
 
 /** Sandboxes that were made here once. What a command says must never be taken for what bwrap says. */
 const proven = new Set<string>()
 
-async function probe(args: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
-  const key = args.join('\0')
-  if (proven.has(key)) return
+/** The file of bwrap, once it has made this sandbox. */
+async function probe(
+  file: string | undefined,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  if (file === undefined)
+    throw new NerveError('sandbox-missing', `The sandbox 'bwrap' is not installed here. ${MISSING}`)
+  const key = [file, ...args].join('\0')
+  if (proven.has(key)) return file
   try {
-    await promisify(execFile)('bwrap', [...args, '--', 'true'], { env: { ...env }, timeout: 10_000 })
+    await promisify(execFile)(file, [...args, '--', 'true'], { env: { ...env }, timeout: 10_000 })
   } catch (cause) {
-    const { code, stderr } = cause as { code?: unknown; stderr?: string }
-    if (code === 'ENOENT')
-      throw new NerveError('sandbox-missing', `The sandbox 'bwrap' is not installed here. ${MISSING}`, { cause })
-    const said = stderr?.trim() ?? ''
+    const said = (cause as { stderr?: string }).stderr?.trim() ?? ''
     throw new NerveError(
       'sandbox-missing',
       `The sandbox 'bwrap' cannot be made here: ${said === '' ? (cause as Error).message : said}. User namespaces may be forbidden (in a container, or by the kernel's settings). Nothing was run.`,
@@ -131,4 +216,5 @@ async function probe(args: readonly string[], env: Readonly<Record<string, strin
     )
   }
   proven.add(key)
+  return file
 }

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { NerveError } from '../base/nerve-error.ts'
+import { loadSqlite } from '../base/load-sqlite.ts'
 import { checkOwnFolder, makeOwnFolder } from '../base/own-folder.ts'
 import { FORMAT } from '../journal/events.ts'
 
@@ -187,19 +188,5 @@ function createTables(db: DatabaseSync, file: string): void {
   } catch (error) {
     db.exec('ROLLBACK')
     throw error
-  }
-}
-
-/** Node 22 warns that node:sqlite is experimental; a person running a workflow has no use for that line. */
-export function loadSqlite(): typeof import('node:sqlite') {
-  const warn = process.emitWarning.bind(process) as (...all: readonly unknown[]) => void
-  const original = Object.getOwnPropertyDescriptor(process, 'emitWarning')
-  process.emitWarning = (text: string | Error, ...rest: unknown[]): void => {
-    if (!String(text).includes('SQLite')) warn(text, ...rest)
-  }
-  try {
-    return process.getBuiltinModule('node:sqlite')
-  } finally {
-    if (original !== undefined) Object.defineProperty(process, 'emitWarning', original)
   }
 }

@@ -1,5 +1,6 @@
-/** Where a case of the conformance suite has its agent: sessions that are closed after it, and a person who decides at once. */
+/** Where the cases of the suite for agents are tried: a session that is opened and closed, told what to do, and looked at. */
 import { ok, strictEqual } from 'node:assert'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,6 +16,7 @@ import type {
   QuestionReply,
   QuestionRequest,
 } from '../nodes/agents/adapter.ts'
+import { MARK_NAME } from '../nodes/process-table.ts'
 import { scriptPrompt } from './prompted-script.ts'
 
 export interface AgentUnderTest {
@@ -28,6 +30,9 @@ export interface AgentUnderTest {
 export interface Bench {
   readonly adapter: AgentAdapter
   readonly cwd: string
+  /** In the environment of everything that is started. */
+  readonly mark: string
+  readonly env: AgentOpen['env']
   readonly asked: PermissionRequest[]
   readonly questions: QuestionRequest[]
   /** What is answered to permissions; by default everything is allowed. */
@@ -37,15 +42,23 @@ export interface Bench {
   open(more?: Partial<AgentOpen>): Promise<AgentSession>
 }
 
-export async function onBench(
-  { adapter, prepare }: AgentUnderTest,
-  run: (bench: Bench) => Promise<void>,
-): Promise<void> {
-  const prepared = await prepare()
+type Case = (bench: Bench) => Promise<void>
+
+/** Of a suite: what is tried, and what an agent must be able to do for it. */
+export type Cases = Readonly<
+  Record<string, { readonly needs?: readonly (keyof AgentAdapter['capabilities'])[]; readonly run: Case }>
+>
+
+export async function onBench({ adapter, prepare }: AgentUnderTest, run: Case): Promise<void> {
+  const given = await prepare()
+  const mark = randomBytes(16).toString('hex')
+  const prepared = { ...given, env: { ...given.env, [MARK_NAME]: mark } }
   const opened: AgentSession[] = []
   const bench: Bench = {
     adapter,
     cwd: prepared.cwd,
+    mark,
+    env: prepared.env,
     asked: [],
     questions: [],
     decide: () => ({ allow: true }),
@@ -119,3 +132,6 @@ export async function untilThere(bench: Bench, file: string): Promise<void> {
     await delay(20)
   }
 }
+
+/** Takes until the file `began` is gone. */
+export const SLOW = 'touch began; while [ -e began ]; do sleep 0.1; done'

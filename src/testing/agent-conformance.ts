@@ -5,11 +5,21 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { CONTRACT, type AgentAdapter, type AgentPart } from '../nodes/agents/adapter.ts'
-import { goesOn, onBench, read, says, spent, untilThere, type AgentUnderTest, type Bench } from './agent-bench.ts'
+import { CONTRACT, type AgentPart } from '../nodes/agents/adapter.ts'
+import {
+  goesOn,
+  onBench,
+  read,
+  says,
+  SLOW,
+  spent,
+  untilThere,
+  type AgentUnderTest,
+  type Bench,
+  type Cases,
+} from './agent-bench.ts'
+import { ISOLATION, whyNoSandbox } from './agent-isolation-conformance.ts'
 import { COUNT, REPLIES } from './prompted-script.ts'
-
-export type { AgentUnderTest } from './agent-bench.ts'
 
 export interface AgentCase {
   readonly name: string
@@ -18,22 +28,18 @@ export interface AgentCase {
   run(): Promise<void>
 }
 
-type Case = (bench: Bench) => Promise<void>
-
 export function agentConformance(agent: AgentUnderTest): readonly AgentCase[] {
-  return Object.entries(CASES).map(([name, { needs, run }]) => {
+  return Object.entries({ ...CASES, ...ISOLATION }).map(([name, { needs, run }]) => {
     const lacks = needs?.find((one) => !agent.adapter.capabilities[one])
-    const skip = agent.skip?.[name] ?? (lacks === undefined ? undefined : `${agent.adapter.name} has no ${lacks}`)
+    const missing = needs?.includes('sandbox') === true ? whyNoSandbox() : undefined
+    const skip = agent.skip?.[name] ?? (lacks === undefined ? missing : `${agent.adapter.name} has no ${lacks}`)
     return { name, ...(skip === undefined ? {} : { skip }), run: () => onBench(agent, run) }
   })
 }
 
 const COLOUR = { question: 'Which colour?', options: ['red', 'blue'] }
-const SLOW = 'touch began; while [ -e began ]; do sleep 0.1; done'
 
-const CASES: Readonly<
-  Record<string, { readonly needs?: readonly (keyof AgentAdapter['capabilities'])[]; readonly run: Case }>
-> = {
+const CASES: Cases = {
   'says who it is': {
     run: async ({ adapter }) => {
       strictEqual(adapter.contract, CONTRACT)

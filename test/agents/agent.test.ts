@@ -178,10 +178,15 @@ describe('an agent', () => {
     const node = coder({})
     await result(host, node, 'a')
     const other = coder({}, { session: node.session as never })
+    // Also a session that was not there before it was opened.
+    expect(await rejection(other.start())).toMatchObject({
+      code: 'not-ready',
+      data: { holder: 'coder', pid: process.pid },
+    })
     await node.stop()
     expect(await result(host, other, 'b')).toEqual(['turn 2 after [a]'])
     const third = coder({}, { session: node.session as never })
-    expect((await rejection(third.start())).message).toContain('another node has it open')
+    expect((await rejection(third.start())).message).toContain('of this process has it open')
   })
 
   it.each([

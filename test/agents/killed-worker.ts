@@ -1,19 +1,20 @@
 /** A process that hosts a run with an agent and is killed, or goes on with it. It says what happens, a line for each thing. */
 import { createHost, workflow } from 'nerve'
 import { agent, scriptedAgent, type AgentAdapter } from 'nerve/agents'
-import { stepsIn } from 'nerve/testing'
+import { scriptPrompt, stepsIn } from 'nerve/testing'
 import { join } from 'node:path'
 import { agentNamed } from './under-test.ts'
 import type { Job } from './killed.ts'
 
 const job = JSON.parse(process.argv[2] ?? '') as Job
-const { name, dir, home, cwd, gateway, prompt, permission, compacts } = job
+const { name, dir, home, cwd, gateway, prompt, permission, compacts, sandboxed, mute, copies } = job
 
 const vendor = name === 'scripted' ? undefined : agentNamed(name)
 const { token } = gateway
 
 const node = agent('coder', {
-  use: vendor?.adapter ?? scripted(),
+  use: mute ? dying(vendor?.adapter ?? scripted()) : (vendor?.adapter ?? scripted()),
+  sandbox: sandboxed ? { level: 'bwrap' } : 'none',
   cwd,
   permission,
   patience: 'hold',
@@ -26,7 +27,12 @@ const node = agent('coder', {
 })
 
 const answered = new Set<string>()
-const build = workflow('build', (ctx) => ctx.run(node, prompt))
+const copy = node.fork('copy')
+const build = workflow('build', async (ctx) => {
+  if (!copies) return ctx.run(node, prompt)
+  await ctx.run(node, scriptPrompt({ say: 'known' }))
+  return ctx.run(copy, prompt)
+})
 const host = await createHost({ dir, definitions: [build], recover: false })
 host.subscribe({ live: true }, (part) => {
   if (part.type === 'context-window') say({ compacting: true })
@@ -39,7 +45,7 @@ if (job.again) {
   const result = await run.result()
   clearInterval(answering)
   say({ result, sessions: await sessions() })
-  await node.stop()
+  for (const one of [node, copy]) await one.stop()
   await host.close()
 } else {
   await host.start(build)
@@ -76,6 +82,22 @@ async function sessions(): Promise<readonly string[]> {
 
 function say(what: unknown): void {
   console.log(JSON.stringify(what))
+}
+
+/** Kills this process when the agent is to be told something: all that comes before has happened. */
+function dying(adapter: AgentAdapter): AgentAdapter {
+  return {
+    ...adapter,
+    open: async (options) => {
+      const session = await adapter.open(options)
+      if (copies && options.forkFrom === undefined) return session
+      const prompt = (): never => {
+        process.kill(process.pid, 'SIGKILL')
+        throw new Error('It is dead.')
+      }
+      return Object.assign(session, { prompt })
+    },
+  }
 }
 
 function scripted(): AgentAdapter {

@@ -106,6 +106,8 @@ export const AGENTS = {
       command: files.opencode,
       args: ['acp'],
       capabilities: { resume: true, fork: true },
+      folders: (env) =>
+        ['.local/share', '.local/state', '.config', '.cache'].map((one) => join(env['HOME'] ?? '', one, 'opencode')),
       compact: '/compact',
     }),
     ownGateway: true,

@@ -3,7 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { whyNoSandbox } from '../../src/testing/agent-isolation-conformance.ts'
 import { jsonLines, project, type Project } from './nerve.ts'
+
+const noSandbox = whyNoSandbox()
+if (noSandbox !== undefined) console.warn(`SKIPPED: ralph --sandbox: ${noSandbox}`)
 
 const projects: Project[] = []
 
@@ -27,6 +31,21 @@ describe('nerve ralph', () => {
     expect(out).toContain('Ralph stopped (tests-pass): The tests pass')
     expect((await nerve(['ps'])).out).toMatch(/ralph\s+completed/)
     expect((await nerve(['show', 'last'])).out).toMatch(/turn-1[^]*test[^]*stopped.*tests-pass/)
+  })
+
+  it.skipIf(noSandbox !== undefined)('is in a sandbox, with its tests, when it is told so', async () => {
+    const { nerve, has, dir } = open()
+    mkdirSync(join(dir, '.git', 'hooks'), { recursive: true })
+    const task = 'write it: `touch done .git/hooks/pre-commit`'
+    const test = 'test -e done && ! touch .git/hooks/pre-push && ! cat .nerve/nerve.db'
+    const { code, out } = await nerve(['ralph', task, '--agent', 'scripted', '--test', test, '--yes', '--sandbox'])
+    expect(out).toContain('Ralph stopped (tests-pass)')
+    expect([code, has('done'), has('.git/hooks/pre-commit'), has('.git/hooks/pre-push')]).toEqual([
+      0,
+      true,
+      false,
+      false,
+    ])
   })
 
   it('stops at its bound, and at its budget, from where it goes on', async () => {

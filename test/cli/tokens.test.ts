@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readlinkSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { openTokens } from 'nerve/server'
-import { holdFile } from '../../src/host/file-lock.ts'
+import { holdFile } from '../../src/base/file-lock.ts'
 import { jsonLines, project, type Project } from './nerve.ts'
 
 let here: Project | undefined

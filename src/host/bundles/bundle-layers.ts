@@ -2,6 +2,7 @@
 import { isRecord } from '../../base/json-schema.ts'
 import type { McpServerOptions } from '../../nodes/agents/adapter.ts'
 import type { PermissionPolicy } from '../../nodes/agents/permission.ts'
+import type { Sandbox } from '../../nodes/sandbox.ts'
 
 /** What a file, or a program, says of an agent. Everything may be missing: other layers can have it. */
 export interface AgentBundle {
@@ -12,6 +13,8 @@ export interface AgentBundle {
   readonly prompt?: string
   readonly tools?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
   readonly permission?: PermissionPolicy
+  readonly sandbox?: Sandbox
+  readonly startTimeout?: number | string
   readonly patience?: 'hold' | 'park'
   readonly limits?: {
     readonly timeout?: number | string

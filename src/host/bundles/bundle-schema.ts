@@ -42,6 +42,25 @@ const PERMISSION: JsonSchema = {
   ],
 }
 
+const SANDBOX: JsonSchema = {
+  description: 'What its programs can reach. Its folder, the network and what it keeps of itself are always in it.',
+  anyOf: [
+    { enum: ['none'] },
+    {
+      type: 'object',
+      properties: {
+        level: { enum: ['bwrap'] },
+        writable: LIST,
+        hidden: LIST,
+        readable: LIST,
+        network: { enum: [true] },
+      },
+      required: ['level'],
+      additionalProperties: false,
+    },
+  ],
+}
+
 const SERVER: JsonSchema = {
   anyOf: [
     {
@@ -66,6 +85,11 @@ const BUNDLE_FIELDS: Readonly<Record<string, JsonSchema>> = {
   },
   tools: lists('The tools that it has, in its own words.'),
   permission: PERMISSION,
+  sandbox: SANDBOX,
+  startTimeout: {
+    anyOf: [AMOUNT, TEXT],
+    description: 'How long it may take to start: milliseconds, or a text such as 2m.',
+  },
   patience: { enum: ['hold', 'park'], description: 'Whether its process stays while a person thinks.' },
   limits: LIMITS,
   env: { ...VARIABLES, description: 'Variables for its process. No secrets: those are inherited.' },

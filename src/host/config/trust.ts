@@ -14,9 +14,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
+import { stateFolder } from '../../base/state-folder.ts'
 import { contentHash } from '../../base/value.ts'
 import { configFile } from './find-config.ts'
 
@@ -35,8 +35,7 @@ export interface Trust {
 type Environment = Readonly<Record<string, string | undefined>>
 
 function recordFolder(env: Environment): string {
-  const given = env['XDG_STATE_HOME'] ?? ''
-  return join(isAbsolute(given) ? given : join(homedir(), '.local', 'state'), 'nerve', 'trusted')
+  return join(stateFolder(env), 'trusted')
 }
 
 /** `NERVE_TRUST=1` trusts everything, for one process. */

@@ -1,4 +1,5 @@
 /** Ralph as `nerve ralph` starts it: wired to an agent by name, to a test command, and to git. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ralph, type RalphInput, type RalphResult } from '../../define/library/index.ts'
 import { workflow } from '../../define/workflow.ts'
@@ -6,6 +7,7 @@ import type { Definition, Node, StepCall } from '../../engine/definition.ts'
 import { agent, type AgentInput, type AgentNode } from '../../nodes/agents/agent.ts'
 import type { PermissionPolicy } from '../../nodes/agents/permission.ts'
 import { bash, quote } from '../../nodes/bash.ts'
+import type { Sandbox } from '../../nodes/sandbox.ts'
 import { taskAgent } from './task-agent.ts'
 
 export interface RalphCommandInput extends RalphInput {
@@ -20,6 +22,8 @@ export interface RalphCommandInput extends RalphInput {
   readonly test: string
   /** Nobody is asked before the agent uses a tool. */
   readonly allowAll?: boolean
+  /** The agent, and the tests that run what it wrote, reach nothing but their folder and the network. */
+  readonly sandboxed?: boolean
 }
 
 export const SCRIPTED = 'scripted'
@@ -34,7 +38,14 @@ export const ralphCommand: Definition<RalphCommandInput, RalphResult> = workflow
     const { cwd, test } = input
     const made = ralph<RalphCommandInput>({
       agent: oneTurnAtATime(coder(input)),
-      test: bash('test', { command: test, cwd, check: false, effect: 'repeatable', timeout: TEST_TIMEOUT }),
+      test: bash('test', {
+        command: test,
+        cwd,
+        check: false,
+        effect: 'repeatable',
+        timeout: TEST_TIMEOUT,
+        sandbox: sandboxOf(input),
+      }),
       pullRequest: bash('pull-request', {
         command: (about: RalphInput) => pullRequestScript(about.task, ctx.runId),
         cwd,
@@ -51,8 +62,16 @@ function coder(input: RalphCommandInput): AgentNode {
     use: name === SCRIPTED ? taskAgent(join(dir, '.nerve', 'scripted-agent')) : name,
     cwd,
     permission: permissionOf(input),
+    sandbox: sandboxOf(input),
     ...(model === undefined ? {} : { model }),
   })
+}
+
+/** What is in `.git` is run by whoever commits, which is Ralph itself: nobody else writes there. */
+function sandboxOf({ cwd, sandboxed = false }: RalphCommandInput): Sandbox {
+  if (!sandboxed) return 'none'
+  const readable = existsSync(join(cwd, '.git')) ? ['.git'] : []
+  return { level: 'bwrap', writable: ['.'], readable, network: true }
 }
 
 function permissionOf({ test, allowAll = false }: RalphCommandInput): PermissionPolicy {

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import { makeOwnFolder } from '../../base/own-folder.ts'
-import { holdFile } from '../file-lock.ts'
+import { holdFile } from '../../base/file-lock.ts'
 import { sessionFolder } from './session-folder.ts'
 
 /** Holds the session's name in this folder until what it returns is called. */

@@ -27,6 +27,8 @@ export interface AcpOptions {
   readonly args?: readonly string[]
   /** What it can do beyond asking for permissions; the protocol does not tell all of it before it is started. */
   readonly capabilities?: Partial<AgentCapabilities>
+  /** Files and folders that it must be able to write beside its cwd: where its sessions and settings are. */
+  readonly folders?: (env: Readonly<Record<string, string>>) => readonly string[]
   /** Names of variables of this process that it needs. */
   readonly variables?: readonly string[]
   /** Variables that point it at another model. */
@@ -50,7 +52,7 @@ export function acpAgent(options: AcpOptions): AgentAdapter {
     variables,
     install,
     capabilities: {
-      ...able('permissions'),
+      ...able('permissions', 'sandbox'),
       gateway: gatewayEnv !== undefined,
       compact: compact !== undefined,
       ...options.capabilities,
@@ -161,6 +163,10 @@ class AcpSession implements AgentSession {
         this.#turn.end(endOf(prompted.stopReason))
       },
     )
+  }
+
+  get ended(): boolean {
+    return this.#rpc.ended
   }
 
   async interrupt(): Promise<void> {

@@ -7,8 +7,9 @@
  *  2. `prompt` gives parts until a `turn-end`, which always comes, exactly once, and last.
  *  3. Usage is what this turn has spent since the last part that said so, never a total.
  *  4. Messages of the vendor that it does not know are no error.
- *  5. Every process that it starts gets `env` and is told to `started`.
+ *  5. Every process that it starts gets `env`, is started as `wrap` says, and is told to `started`.
  */
+import type { Enter } from '../sandbox.ts'
 
 export const CONTRACT = 1
 
@@ -41,6 +42,8 @@ const ABILITIES = [
   'cost',
   /** Its model can be reached through another address. */
   'gateway',
+  /** Everything that it starts goes through `wrap`. */
+  'sandbox',
 ] as const
 
 /** What an agent can do, as data: surfaces show it, and the node acts on it. */
@@ -62,6 +65,8 @@ export interface AgentAdapter {
   readonly capabilities: AgentCapabilities
   /** Names of variables of this process that it needs, such as that of its key. */
   readonly variables: readonly string[]
+  /** What it must be able to write beside the folder that it works in: where its sessions, settings and logins are. */
+  readonly folders?: (env: Readonly<Record<string, string>>) => readonly string[]
   /** Looks whether it is there, without a model and without a network. */
   probe(): Promise<AgentProbe>
   open(options: AgentOpen): Promise<AgentSession>
@@ -83,6 +88,12 @@ export interface AgentOpen {
   readonly cwd: string
   /** The whole environment of what is started. */
   readonly env: Readonly<Record<string, string>>
+  /** How a program is started, where it has to be in a sandbox. */
+  readonly wrap?: Enter
+  /** How long its program may take to say its first word, where that is not before the first prompt. */
+  readonly startTimeoutMs?: number
+  /** Aborts when nobody waits any more for the session to be open. */
+  readonly givenUp?: AbortSignal
   /** The id for a new session, where the agent lets us choose. */
   readonly id?: string
   readonly resume?: SessionRef
@@ -199,6 +210,8 @@ export interface AgentTurnEnd {
 
 export interface AgentSession {
   readonly ref: SessionRef
+  /** True when its process is gone and will not come back by itself: it has to be opened again. */
+  readonly ended?: boolean
   prompt(text: string, options?: { readonly schema?: unknown }): AsyncIterable<AgentPart>
   /** Goes on with a deferred turn: what was asked is asked again. */
   proceed?(): AsyncIterable<AgentPart>

@@ -1,15 +1,13 @@
 /**
- * The session of an agent node while it is open: one process at most, and its reference for when there is none.
+ * The session of an agent node: one process at most that has it open, and its reference for when there is none.
  *
- * Invariants: two nodes of this process never have the same session open; what an earlier process had running on a session
+ * Invariants: no two processes of this machine have the same session open; what an earlier process had running on a session
  * is gone before it is opened again; everything that was started ends with `close`, and with this process.
  */
-import { randomBytes, randomUUID } from 'node:crypto'
-import { NerveError } from '../../base/nerve-error.ts'
+import { randomUUID } from 'node:crypto'
+import type { Usage } from '../../journal/events.ts'
 import { commandEnvironment } from '../bash-environment.ts'
-import { guardProcess, guardTree, releaseTree } from '../process-guard.ts'
 import { MARK_NAME } from '../process-table.ts'
-import { killTree } from '../process-tree.ts'
 import type {
   AgentAdapter,
   AgentOpen,
@@ -21,8 +19,10 @@ import type {
   SessionRef,
 } from './adapter.ts'
 import { adapterNamed } from './adapters.ts'
+import { AgentOpening, atMost, type Prepared } from './agent-opening.ts'
 import type { AgentPlan } from './agent-options.ts'
-import type { Usage } from '../../journal/events.ts'
+import { enterAgentSandbox } from './agent-sandbox.ts'
+import { endTree } from './session-lease.ts'
 
 /** What the step that uses the session does about what happens in it. */
 export interface TurnHooks {
@@ -33,7 +33,9 @@ export interface TurnHooks {
   readonly usage: (spent: Usage) => void
 }
 
-const GRACE_MS = 1_000
+/** How long an agent may take to hear that it is interrupted. */
+const INTERRUPT_MS = 5_000
+
 export const NOBODY: TurnHooks = {
   permission: async () => ({ allow: false, reason: 'Nobody waits for it.' }),
   question: async () => ({ refused: 'Nobody waits for it.' }),
@@ -42,12 +44,10 @@ export const NOBODY: TurnHooks = {
   usage: () => undefined,
 }
 
-const inUse = new Set<string>()
-
 export class AgentLife {
   ref: SessionRef | undefined
-  /** Everything that this life starts can be found by it. */
-  mark = ''
+  /** True when the session was made for the turn that goes on. */
+  fresh = false
   /** Set while a turn goes on. */
   hooks: TurnHooks = NOBODY
   readonly #id: string
@@ -55,8 +55,7 @@ export class AgentLife {
   /** For a copy: what it is a copy of. */
   #forkFrom: (() => SessionRef | undefined) | undefined
   #adapter: Promise<AgentAdapter> | undefined
-  #open: Promise<AgentSession> | undefined
-  #end: (() => Promise<void>) | undefined
+  #opening: AgentOpening | undefined
 
   constructor(id: string, plan: AgentPlan, forkFrom?: () => SessionRef | undefined) {
     this.#id = id
@@ -71,71 +70,116 @@ export class AgentLife {
     return this.#adapter
   }
 
-  get isOpen(): boolean {
-    return this.#open !== undefined
+  /** Everything that works in the session now can be found by it. */
+  get mark(): string {
+    return this.#opening?.mark ?? ''
   }
 
   /** The session, open: the one that is, or the one that is wanted, or a new one. */
-  async session(wanted: SessionRef | undefined): Promise<AgentSession> {
-    if (wanted !== undefined && this.ref?.id !== wanted.id) {
-      await this.close()
-      this.ref = wanted
+  async session(wanted: SessionRef | undefined, signal?: AbortSignal): Promise<AgentSession> {
+    const another = wanted !== undefined && this.ref?.id !== wanted.id
+    if (another || this.#opening?.ended === true) await this.close()
+    if (another) this.ref = wanted
+    const opening = (this.#opening ??= this.#start())
+    const giveUp = (): void => void this.#closeOne(opening)
+    signal?.addEventListener('abort', giveUp)
+    try {
+      signal?.throwIfAborted()
+      return await opening.session
+    } catch (error) {
+      throw signal?.aborted === true ? (signal.reason as unknown) : error
+    } finally {
+      signal?.removeEventListener('abort', giveUp)
     }
-    this.#open ??= this.#start()
-    return this.#open
+  }
+
+  /** Stops what goes on. One that does not listen is ended. */
+  async interrupt(): Promise<void> {
+    const opening = this.#opening
+    if (opening === undefined) return
+    const session = opening.opened
+    const heard = session === undefined ? false : await atMost(INTERRUPT_MS, session.interrupt())
+    if (!heard) await this.#closeOne(opening)
   }
 
   /** Ends what another process has left running on the session. */
   async endOthers(mark: string): Promise<void> {
-    if (mark !== '' && mark !== this.mark) await killTree({ mark, root: -1, rootEnded: () => true }, GRACE_MS)
+    if (mark !== '' && mark !== this.mark) await endTree(mark)
   }
 
   async close(): Promise<void> {
-    const open = this.#open
-    const end = this.#end
-    this.#open = undefined
-    this.#end = undefined
-    try {
-      // One that did not open has nothing to close.
-      await (await open?.catch(() => undefined))?.close()
-    } finally {
-      await end?.()
-    }
+    if (this.#opening !== undefined) await this.#closeOne(this.#opening)
+  }
+
+  /** The next session is another one, which knows what this one knew when it began. */
+  async renew(): Promise<void> {
+    await this.close()
+    this.ref = undefined
   }
 
   /** The next session is a new one. */
   async forget(): Promise<void> {
-    await this.close()
-    this.ref = undefined
+    await this.renew()
     this.#forkFrom = undefined
   }
 
-  async #start(): Promise<AgentSession> {
+  #start(): AgentOpening {
+    const opening = new AgentOpening({
+      node: this.#id,
+      startTimeoutMs: this.#plan.startTimeoutMs,
+      prepare: (mark) => this.#prepare(mark),
+    })
+    opening.session.then(
+      ({ ref }) => {
+        if (this.#opening === opening) this.ref = ref
+      },
+      () => {
+        if (this.#opening === opening) this.#opening = undefined
+      },
+    )
+    return opening
+  }
+
+  /** It is there until nothing of it is left: what is opened meanwhile would be refused. */
+  async #closeOne(opening: AgentOpening): Promise<void> {
+    try {
+      await opening.close()
+    } finally {
+      if (this.#opening === opening) this.#opening = undefined
+    }
+  }
+
+  async #prepare(mark: string): Promise<Prepared> {
     const adapter = await this.adapter()
-    const held = this.ref === undefined ? undefined : hold(this.#id, this.ref)
-    const mark = randomBytes(16).toString('hex')
-    const issued = this.#plan.gateway?.token({
+    // Where a session cannot be resumed, another one begins.
+    const resume = adapter.capabilities.resume ? this.ref : undefined
+    const { env, inherit = [], cwd, sandbox, gateway, startTimeoutMs } = this.#plan
+    const above = process.env[MARK_NAME] ?? ''
+    const own = {
+      ...commandEnvironment(process.env, { env, inherit: [...adapter.variables, ...inherit] }),
+      [MARK_NAME]: above === '' ? mark : `${above}.${mark}`,
+    }
+    const wrap = await enterAgentSandbox(adapter, sandbox, { cwd, env: own })
+    const issued = gateway?.token({
       reserve: (wanted) => this.hooks.reserve(wanted),
       usage: (spent) => this.hooks.usage(spent),
     })
-    const end = async (): Promise<void> => {
-      issued?.revoke()
-      await killTree({ mark, root: -1, rootEnded: () => true }, GRACE_MS)
-      releaseTree(mark)
-      if (held !== undefined) inUse.delete(held)
-    }
-    try {
-      await guardTree(mark)
-      const session = await adapter.open(this.#options(adapter, mark, issued?.token))
-      this.mark = mark
-      this.ref = session.ref
-      this.#forkFrom = undefined
-      this.#end = end
-      return session
-    } catch (error) {
-      this.#open = undefined
-      await end()
-      throw error
+    this.fresh = resume === undefined
+    return {
+      resume,
+      open: (more) =>
+        adapter.open({
+          ...this.#options(resume),
+          ...more,
+          startTimeoutMs,
+          cwd,
+          env: own,
+          ...(wrap === undefined ? {} : { wrap }),
+          ...(gateway === undefined || issued === undefined
+            ? {}
+            : { gateway: { url: gateway.url, token: issued.token } }),
+        }),
+      over: () => issued?.revoke(),
     }
   }
 
@@ -156,41 +200,20 @@ export class AgentLife {
     }
   }
 
-  #options(adapter: AgentAdapter, mark: string, token: string | undefined): AgentOpen {
-    const { cwd, model, system, tools, mcpServers, gateway, native, env, inherit = [] } = this.#plan
-    const above = process.env[MARK_NAME] ?? ''
+  #options(resume: SessionRef | undefined): Omit<AgentOpen, 'cwd' | 'env' | 'started'> {
+    const { model, system, tools, mcpServers, native } = this.#plan
     const from = this.ref === undefined ? this.#forkFrom?.() : undefined
     return {
-      cwd,
-      env: {
-        ...commandEnvironment(process.env, { env, inherit: [...adapter.variables, ...inherit] }),
-        [MARK_NAME]: above === '' ? mark : `${above}.${mark}`,
-      },
-      // Where a session cannot be resumed, another one begins.
-      ...(this.ref === undefined || !adapter.capabilities.resume ? { id: randomUUID() } : { resume: this.ref }),
+      ...(resume === undefined ? { id: randomUUID() } : { resume }),
       ...(from === undefined ? {} : { forkFrom: from }),
       ...(model === undefined ? {} : { model }),
       ...(system === undefined ? {} : { system }),
       ...(tools === undefined ? {} : { tools }),
       ...(mcpServers === undefined ? {} : { mcpServers }),
       ...(native === undefined ? {} : { native }),
-      ...(gateway === undefined || token === undefined ? {} : { gateway: { url: gateway.url, token } }),
       permission: (request) => this.#permit(request),
       question: (request) => this.#answer(request),
-      started: (pid) => guardProcess(mark, pid),
       onNative: (event) => this.hooks.native(event),
     }
   }
-}
-
-function hold(id: string, { agent, id: session }: SessionRef): string {
-  const name = `${agent} ${session}`
-  if (inUse.has(name))
-    throw new NerveError(
-      'not-ready',
-      `Agent '${id}' cannot go on with session ${session} of ${agent}: another node has it open. Stop that one, or fork it.`,
-      { data: { node: id, session } },
-    )
-  inUse.add(name)
-  return name
 }

@@ -1,10 +1,12 @@
 /** What an agent node is made of: options, checked once, with their defaults. */
 import { resolve } from 'node:path'
+import { milliseconds, type Duration } from '../../base/duration.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Policy } from '../../engine/definition.ts'
 import type { Usage } from '../../journal/events.ts'
 import { checkEnvironment, type Named } from '../bash-environment.ts'
 import { checkKnown } from '../forkable.ts'
+import { checkSandbox, type Sandbox } from '../sandbox.ts'
 import { valueSchema, type ValueSchema } from '../tools/value-schema.ts'
 import type { Schema } from '../../base/schema.ts'
 import type { JsonSchema } from '../../base/json-schema.ts'
@@ -33,6 +35,10 @@ export interface AgentNodeOptions<Value = never> extends Named {
   readonly mcpServers?: Readonly<Record<string, McpServerOptions>>
   /** What it may do without asking (default: nothing, `ask`). */
   readonly permission?: PermissionPolicy
+  /** What its programs can reach (default: everything that you can). The network is always on: its model is there. */
+  readonly sandbox?: Sandbox
+  /** How long it may take to start (default 2m). */
+  readonly startTimeout?: Duration
   /** `hold`: its process stays while a person thinks. `park`: it ends, where the agent can (default). */
   readonly patience?: 'hold' | 'park'
   /** Goes on with a session that is there already. */
@@ -60,6 +66,8 @@ export interface AgentPlan extends Named {
   readonly tools: AgentNodeOptions['tools']
   readonly mcpServers: AgentNodeOptions['mcpServers']
   readonly permission: PermissionPlan
+  readonly sandbox: Sandbox
+  readonly startTimeoutMs: number
   readonly parks: boolean
   readonly session: SessionRef | undefined
   readonly value: ValueSchema | undefined
@@ -81,6 +89,8 @@ const KNOWN = [
   'tools',
   'mcpServers',
   'permission',
+  'sandbox',
+  'startTimeout',
   'patience',
   'session',
   'schema',
@@ -97,7 +107,14 @@ export function planAgent<Value>(id: string, options: AgentNodeOptions<Value>): 
   checkKnown(what, options, KNOWN)
   checkEnvironment(what, options)
   const { use, schema, jsonSchema, patience = 'park', compactAt = 0.6, reasks = 2 } = options
+  const { sandbox = 'none', startTimeout = '2m' } = options
   checkUse(what, use)
+  checkSandbox(what, sandbox)
+  if (sandbox !== 'none' && sandbox.network === false)
+    throw new NerveError(
+      'bad-option',
+      `${what}: sandbox.network is false, but the agent reaches its model over the network.`,
+    )
   if (patience !== 'hold' && patience !== 'park')
     throw new NerveError('bad-option', `${what}: patience is ${JSON.stringify(patience)}; give hold or park.`)
   if (compactAt !== false && !(compactAt > 0 && compactAt <= 1))
@@ -113,6 +130,8 @@ export function planAgent<Value>(id: string, options: AgentNodeOptions<Value>): 
     tools: options.tools,
     mcpServers: options.mcpServers,
     permission: planPermission(what, options.permission),
+    sandbox,
+    startTimeoutMs: milliseconds(startTimeout, `${what}: startTimeout`),
     parks: patience === 'park',
     session: options.session,
     value: valueOf(what, schema, jsonSchema),

@@ -2,7 +2,7 @@
  * A coding agent as a node: each execution is a turn of its session, which goes on from step to step, from run to run, and
  * after a crash.
  */
-import { NerveError } from '../../base/nerve-error.ts'
+import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import type { Node, NodeInfo, StepCall } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
 import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage, SessionRef } from './adapter.ts'
@@ -10,6 +10,7 @@ import { AgentLife, NOBODY } from './agent-life.ts'
 import { planAgent, type AgentNodeOptions, type AgentPlan } from './agent-options.ts'
 import { answered, Asking, type Open, type PutOff } from './asking.ts'
 import { driveTurn, turnError } from './turn.ts'
+import { SaidAnything, untilAborted } from './turn-parts.ts'
 
 export type AgentInput =
   | string
@@ -55,6 +56,8 @@ export interface AgentNode<Value = never> extends Node<AgentInput, AgentResult<V
 interface Kept {
   readonly ref: SessionRef
   readonly mark: string
+  /** The session was made for this step: agents write it down when they like to, so it may not be there for whoever goes on. */
+  readonly fresh?: true
   /** What a person thinks about. */
   readonly put?: PutOff
 }
@@ -101,9 +104,7 @@ function made<Value>(id: string, plan: AgentPlan, from?: { id: string; life: Age
     start: async () => void (await life.session(undefined)),
     stop: () => life.close(),
     reset: () => life.forget(),
-    interrupt: async () => {
-      if (life.isOpen) await (await life.session(undefined)).interrupt()
-    },
+    interrupt: () => life.interrupt(),
     compact: () => turns.compact(),
     fork: (name) => made<Value>(name, { ...plan, session: undefined }, { id, life }),
     native: async () => (await life.session(undefined)).native,
@@ -132,17 +133,18 @@ class Turns {
   }
 
   async execute(input: AgentInput, call: StepCall): Promise<AgentResult> {
+    this.#checkFree()
     try {
-      return await this.#turn(input, call)
+      return await this.#turn(input, call, call.kept as Kept | undefined)
     } finally {
       // What the agent still wants after its turn is nobody's.
       this.#life.hooks = NOBODY
+      this.#life.fresh = false
     }
   }
 
-  async #turn(input: AgentInput, call: StepCall): Promise<AgentResult> {
+  async #turn(input: AgentInput, call: StepCall, before: Kept | undefined): Promise<AgentResult> {
     const { prompt, session: wanted } = toldOf(this.#id, input)
-    const before = call.kept as Kept | undefined
     if (before !== undefined) await this.#life.endOthers(before.mark)
     else if (wanted === 'new') await this.#life.forget()
     const usage: { input: number; output: number; usd: number; window: number } = {
@@ -163,17 +165,19 @@ class Turns {
       reserve: (wanted) => call.reserve(wanted),
       usage: (spent) => call.usage(spent),
     }
-    const session = await this.#life.session(before?.ref ?? (wanted === 'new' ? undefined : wanted))
+    const session = await this.#open(before, wanted === 'new' ? undefined : wanted, call)
+    const fresh = this.#life.fresh || before?.fresh === true
     // Before anything is said: whoever goes on after a crash must know where.
-    await call.keep({ ref: session.ref, mark: this.#life.mark } satisfies Kept)
+    await call.keep({ ref: session.ref, mark: this.#life.mark, ...(fresh ? { fresh } : {}) } satisfies Kept)
     const proceeds = put !== undefined && session.proceed !== undefined
     const text = call.resumed && !proceeds ? `${INTERRUPTED}${prompt}` : prompt
-    const end = await driveTurn(
-      session,
-      proceeds ? (session.proceed as () => AsyncIterable<AgentPart>)() : this.#prompt(session, text),
-      call,
-      spend,
-    )
+    const parts = proceeds ? (session.proceed as () => AsyncIterable<AgentPart>)() : this.#prompt(session, text)
+    const said = new SaidAnything(parts)
+    const end = await this.#drive(session, said, call, spend)
+    if (end.reason === 'error' && before?.fresh === true && !said.anything) {
+      await this.#life.renew()
+      return this.#turn(input, call, undefined)
+    }
     const open = end.reason === 'deferred' ? asking.open(asking.put) : undefined
     if (open !== undefined) return this.#park(call, session.ref, open)
     const result = await this.#result(session, end, call, spend)
@@ -181,7 +185,30 @@ class Turns {
     return { ...result, session: session.ref, usage: shownUsage(usage) }
   }
 
+  /** A session that was only just made when its host died may not be there: then another one takes its place. */
+  async #open(before: Kept | undefined, wanted: SessionRef | undefined, call: StepCall): Promise<AgentSession> {
+    try {
+      return await this.#life.session(before?.ref ?? wanted, call.signal)
+    } catch (error) {
+      if (before?.fresh !== true || call.signal.aborted || !isNerveError(error, 'agent-failed')) throw error
+      await this.#life.renew()
+      return this.#life.session(undefined, call.signal)
+    }
+  }
+
+  /** One that did not end its turn may still be at it, whatever it was told: then its process ends. */
+  async #drive(...turn: Parameters<typeof driveTurn>): Promise<AgentTurnEnd> {
+    try {
+      return await driveTurn(...turn)
+    } catch (error) {
+      await this.#life.close()
+      turn[2].signal.throwIfAborted()
+      throw error
+    }
+  }
+
   async compact(): Promise<void> {
+    this.#checkFree()
     const session = await this.#life.session(undefined)
     if (session.compact === undefined)
       throw new NerveError(
@@ -189,6 +216,14 @@ class Turns {
         `Agent '${this.#id}' cannot be told to compact: its agent does that by itself.`,
       )
     await session.compact()
+  }
+
+  /** Whatever is said to an agent in the middle of a turn ends that turn. */
+  #checkFree(): void {
+    if (this.#life.hooks === NOBODY) return
+    throw new NerveError('not-ready', `Agent '${this.#id}' is in the middle of a turn. Wait until that has ended.`, {
+      data: { node: this.#id },
+    })
   }
 
   #prompt(session: AgentSession, text: string): AsyncIterable<AgentPart> {
@@ -231,14 +266,21 @@ class Turns {
           data: { node: this.#id, problems: checked.problems },
         })
       const again = `That is not the data that is wanted: ${problems}. Answer with nothing but JSON of this JSON Schema: ${JSON.stringify(value.json)}`
-      end = await driveTurn(session, this.#prompt(session, again), call, spend)
+      end = await this.#drive(session, this.#prompt(session, again), call, spend)
     }
   }
 
   async #mindWindow(session: AgentSession, window: number, call: StepCall): Promise<void> {
     if (window < this.#plan.compactAt || session.compact === undefined) return
     call.emit('context-window', { window, compactAt: this.#plan.compactAt })
-    await session.compact()
+    try {
+      await untilAborted(session.compact(), call.signal)
+    } catch (error) {
+      // The turn is done, and what it gave counts. The next one begins in a process of its own.
+      call.emit('context-window', { window, error: (error as Error).message })
+      await this.#life.close()
+      call.signal.throwIfAborted()
+    }
   }
 
   #spend(
@@ -300,13 +342,14 @@ function shownUsage({
 }
 
 function configOf(plan: AgentPlan): Readonly<Record<string, unknown>> {
-  const { use, cwd, model, env = {}, inherit = [], tools, session } = plan
+  const { use, cwd, model, env = {}, inherit = [], tools, session, sandbox } = plan
   return {
     use: typeof use === 'string' ? use : use.name,
     cwd,
     ...(model === undefined ? {} : { model }),
     ...(tools === undefined ? {} : { tools }),
     ...(session === undefined ? {} : { session }),
+    ...(sandbox === 'none' ? {} : { sandbox }),
     env: Object.keys(env),
     inherit,
   }

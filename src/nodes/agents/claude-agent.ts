@@ -1,9 +1,8 @@
 /** Claude Code, by its Agent SDK: one streaming query for each session, resumed by its id. */
-import { spawn, type SpawnOptions } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
-import { agentEnvironment } from './agent-environment.ts'
-import { announced } from './agent-process.ts'
+import { agentEnvironment, inHome } from './agent-environment.ts'
+import { spawnFor, type Spawning } from './agent-process.ts'
 import { decideCall } from './decide-call.ts'
 import type { Methods, Numbers, Texts } from './fields.ts'
 import { packageAgent } from './load-package.ts'
@@ -29,6 +28,7 @@ export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAd
     name: 'claude',
     variables: VARIABLES.split(' '),
     capabilities: allBut(),
+    folders: (env: AgentOpen['env']) => [env['CLAUDE_CONFIG_DIR'] ?? inHome(env, '.claude', '.claude.json')].flat(),
     package: '@anthropic-ai/claude-agent-sdk',
     licence: 'proprietary (the terms of Anthropic)',
     file,
@@ -140,14 +140,15 @@ class ClaudeSession implements AgentSession {
   }
 
   async #listen(query: Query): Promise<void> {
-    const problem = await hearAll(query, this.#options.onNative, (message) => this.#hear(message))
+    const problem = await hearAll(query, this.#options, (message) => this.#hear(message))
+    query.close()
     if (this.#query !== query) return
     this.#query = undefined
     this.#turn.fail(problem)
   }
 
   #queryOptions(): Readonly<Record<string, unknown>> {
-    const { cwd, model, system: append, tools, mcpServers, native, started, forkFrom } = this.#options
+    const { cwd, model, system: append, tools, mcpServers, native, forkFrom } = this.#options
     const { id } = this.ref
     return {
       cwd,
@@ -171,8 +172,7 @@ class ClaudeSession implements AgentSession {
         return verdict === 'allow' ? { behavior: 'allow', updatedInput } : { behavior: 'deny', message }
       },
       hooks: { PreToolUse: [{ hooks: [(asked: Asked) => this.#hook(asked)], timeout: FOREVER_S, onFailure: 'block' }] },
-      spawnClaudeCodeProcess: ({ command, args, ...how }: { command: string; args: string[] } & SpawnOptions) =>
-        announced(spawn(command, args, { ...how, stdio: ['pipe', 'pipe', 'ignore'] }), started),
+      spawnClaudeCodeProcess: (wanted: Spawning) => spawnFor(wanted, '--mcp-config', this.#options),
       ...native,
     }
   }

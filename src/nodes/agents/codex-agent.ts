@@ -1,19 +1,17 @@
 /** Codex, by its app server: JSON-RPC with the program `codex`. */
-import { able, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef, type TurnEnd } from './adapter.ts'
-import { agentEnvironment } from './agent-environment.ts'
+import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
+import { agentEnvironment, inHome } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
 import type { Texts } from './fields.ts'
-import { programAgent } from './find-program.ts'
+import { programAgent, type ProgramOptions } from './find-program.ts'
 import { JsonRpc } from './json-rpc.ts'
+import { mcpServersAs } from './mcp-servers.ts'
 import { verdictOf } from './permission.ts'
 import { answersTo } from './questions.ts'
 import { Sum } from './sum.ts'
-import { TurnParts, type Parts } from './turn-parts.ts'
+import { TurnParts, type Parts, type Reasons } from './turn-parts.ts'
 
-export interface CodexOptions {
-  /** The program (default: `codex` on the PATH, or of the package `@openai/codex`). */
-  readonly command?: string
-}
+export type CodexOptions = ProgramOptions
 
 const TRIPLES: Readonly<Record<string, string>> = {
   'linux-x64': 'x86_64-unknown-linux-musl',
@@ -28,7 +26,8 @@ export function codexAgent({ command }: CodexOptions = {}): AgentAdapter {
     command,
     name: 'codex',
     variables: ['OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_API_KEY'],
-    capabilities: able('resume', 'fork', 'compact', 'permissions', 'questions', 'structured', 'gateway'),
+    capabilities: allBut('chosenId', 'denyReason', 'editedInput', 'defer', 'cost'),
+    folders: (env: AgentOpen['env']) => [env['CODEX_HOME'] ?? inHome(env, '.codex')].flat(),
     packages: [{ package: `@openai/codex-${machine}`, file: `vendor/${TRIPLES[machine] ?? machine}/bin/codex` }],
     install: 'npm install -g @openai/codex',
     licence: 'Apache-2.0',
@@ -106,17 +105,23 @@ class CodexSession implements AgentSession {
   }
 
   async #thread(): Promise<string> {
-    const { cwd, model, system: developerInstructions, resume, forkFrom, native } = this.#options
+    const { cwd, model, system: developerInstructions, resume, forkFrom, native, wrap, mcpServers } = this.#options
     const method = resume !== undefined ? 'thread/resume' : forkFrom !== undefined ? 'thread/fork' : 'thread/start'
     const from = resume ?? forkFrom
+    const servers = mcpServersAs(mcpServers, (one) =>
+      'url' in one ? { url: one.url, http_headers: one.headers } : one,
+    )
     const { thread } = await this.#rpc.request<Started>(method, {
       cwd,
       model,
       developerInstructions,
       // Everything that changes something is asked for, whatever the sandbox would let through.
       approvalPolicy: 'untrusted',
-      sandbox: 'workspace-write',
+      // Its own sandbox cannot be made inside of another: it would go on without one.
+      sandbox: wrap === undefined ? 'workspace-write' : 'danger-full-access',
       ...native,
+      // Not on the command line, which everybody can see: their variables and headers may be secrets.
+      config: { mcp_servers: servers, ...(native?.['config'] as object | undefined) },
       ...(from === undefined ? {} : { threadId: from.id, excludeTurns: true }),
     })
     return thread.id
@@ -125,8 +130,13 @@ class CodexSession implements AgentSession {
   prompt(text: string, { schema }: { readonly schema?: unknown } = {}): Parts {
     this.#turnId = undefined
     const input = [{ type: 'text', text, text_elements: [] }]
-    const told = { threadId: this.ref.id, input, outputSchema: schema }
+    const sandboxPolicy = this.#options.wrap && { type: 'externalSandbox', networkAccess: 'enabled' }
+    const told = { threadId: this.ref.id, input, outputSchema: schema, sandboxPolicy }
     return this.#turn.begin(() => this.#rpc.request('turn/start', told))
+  }
+
+  get ended(): boolean {
+    return this.#rpc.ended
   }
 
   async interrupt(): Promise<void> {
@@ -212,7 +222,7 @@ function toolOf(item: Item): { readonly tool: string; readonly input: unknown } 
   return type === 'mcpToolCall' ? { tool: `${server ?? ''}.${tool ?? ''}`, input: item.arguments } : undefined
 }
 
-const REASONS: Readonly<Record<string, TurnEnd>> = {
+const REASONS: Reasons = {
   contextWindowExceeded: 'context-full',
   usageLimitExceeded: 'rate-limited',
   rateLimitExceeded: 'rate-limited',
@@ -224,7 +234,7 @@ const KEY = 'NERVE_GATEWAY_KEY'
 const ASKS: [string, unknown] = ['features.default_mode_request_user_input', true]
 
 /** Its model by another address, and nothing that it would look up elsewhere. */
-function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
+function configOf({ gateway }: AgentOpen): string[] {
   const own = {
     model_provider: 'nerve',
     'model_providers.nerve.name': 'nerve',
@@ -237,13 +247,5 @@ function configOf({ gateway, mcpServers = {} }: AgentOpen): string[] {
     'features.remote_plugin': false,
   }
   const config: [string, unknown][] = [ASKS, ...(gateway === undefined ? [] : Object.entries(own))]
-  for (const [name, one] of Object.entries(mcpServers))
-    config.push([`mcp_servers.${name}`, 'url' in one ? { url: one.url, http_headers: one.headers } : one])
-  return config.flatMap(([name, value]) => ['-c', `${name}=${toml(value)}`])
-}
-
-function toml(value: unknown): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
-  const fields = Object.entries(value).filter(([, one]) => one !== undefined)
-  return `{${fields.map(([name, one]) => `${JSON.stringify(name)}=${toml(one)}`).join(',')}}`
+  return config.flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`])
 }

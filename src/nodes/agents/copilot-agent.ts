@@ -1,61 +1,41 @@
 /** GitHub Copilot, by its SDK: one client, and with it one process, for each session. */
 import { randomUUID } from 'node:crypto'
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type Lacks, type SessionRef } from './adapter.ts'
-import { agentEnvironment } from './agent-environment.ts'
+import { agentEnvironment, inHome } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
+import type { Asked, Client, Config, Data, Sdk, Session } from './copilot-sdk.ts'
 import { decideCall, type Decided } from './decide-call.ts'
-import type { Methods, Numbers, Texts } from './fields.ts'
+import type { Numbers } from './fields.ts'
 import { packageAgent } from './load-package.ts'
 import { subjectIn, type Verdict } from './permission.ts'
+import { sdkProgram } from './sdk-program.ts'
 import { toolKinds } from './tool-kinds.ts'
 import { TurnParts, type Parts } from './turn-parts.ts'
 
 export interface CopilotOptions {
   /** The file of the SDK (default: the package, as the project has it). */
   readonly sdk?: string
+  /** The program (default: the one that the SDK brings). */
+  readonly command?: string
 }
 
-export function copilotAgent({ sdk: file }: CopilotOptions = {}): AgentAdapter {
+const MACHINE = `${process.platform}-${process.arch}`
+
+export function copilotAgent({ sdk: file, command }: CopilotOptions = {}): AgentAdapter {
   const wanted = {
     name: 'copilot',
     variables: ['GITHUB_TOKEN', 'GH_TOKEN', 'COPILOT_HOME'],
     capabilities: allBut('structured', 'cost'),
+    folders: (env: AgentOpen['env']) => [env['COPILOT_HOME'] ?? inHome(env, '.copilot')].flat(),
     package: '@github/copilot-sdk',
     licence: 'MIT',
     file,
   }
-  return packageAgent<Sdk>(wanted, (sdk, options) => CopilotSession.open(sdk, options))
-}
-
-type Config = Readonly<Record<string, unknown>>
-type Ref = { readonly sessionId: string }
-
-/** The part of the SDK that is used. */
-type Sdk = { readonly CopilotClient: new (options: Config) => Client }
-
-interface Client extends Methods<'start' | 'stop' | 'forceStop'>, Methods<'createSession', [Config], Session> {
-  resumeSession(id: string, config: Config): Promise<Session>
-  readonly rpc: { readonly sessions: Methods<'fork' | 'save', [Ref], Ref> }
-}
-
-interface Session extends Methods<'abort' | 'disconnect'>, Methods<'send', [{ prompt: string }]> {
-  on(listener: (event: { readonly type: string; readonly data: Data }) => void): unknown
-  readonly rpc: { readonly history: Methods<'compact'>; readonly permissions: Permissions }
-}
-
-interface Permissions extends Methods<'handlePendingPermissionRequest', [{ requestId: string; result: unknown }]> {
-  pendingRequests(): Promise<{ readonly items: readonly { readonly requestId: string; readonly request: Asked }[] }>
-}
-
-/** What is said in events; each has some of it. */
-type Data = Texts<'deltaContent' | 'content' | 'toolCallId' | 'toolName' | 'message'> &
-  Numbers<'inputTokens' | 'outputTokens' | 'currentTokens' | 'tokenLimit'> &
-  Partial<Record<'success' | 'aborted', boolean>> &
-  Partial<Record<'result' | 'error', Texts<'content' | 'message'>>> & { readonly arguments?: unknown }
-
-interface Asked extends Texts<'toolCallId' | 'sessionId' | 'intention' | 'fullCommandText' | 'fileName' | 'toolName'> {
-  readonly kind: string
-  readonly toolArgs?: unknown
+  return packageAgent<Sdk>(wanted, (sdk, options, found) => {
+    const runtime = { package: `@github/copilot-sdk-${MACHINE}`, file: ['prebuilds', MACHINE, 'copilot-runtime'] }
+    const how = sdkProgram({ name: 'copilot', command, sdk: found, ...runtime }, options)
+    return CopilotSession.open(sdk, options, sdk.RuntimeConnection.forStdio(how))
+  })
 }
 
 class CopilotSession implements AgentSession {
@@ -63,7 +43,7 @@ class CopilotSession implements AgentSession {
   native: unknown
   readonly #client: Client
   readonly #options: AgentOpen
-  readonly #turn = new TurnParts()
+  readonly #turn: TurnParts
   #answers: Readonly<Record<string, string>> = {}
   #session: Promise<Session> | undefined
   /** The call that a person thinks about. */
@@ -74,13 +54,15 @@ class CopilotSession implements AgentSession {
 
   private constructor(client: Client, id: string, options: AgentOpen) {
     this.#client = client
+    this.#turn = new TurnParts(() => client.ping())
     this.#options = options
     this.ref = { agent: 'copilot', id, cwd: options.cwd }
   }
 
-  static async open({ CopilotClient }: Sdk, options: AgentOpen): Promise<CopilotSession> {
+  static async open({ CopilotClient }: Sdk, options: AgentOpen, connection: unknown): Promise<CopilotSession> {
     const { cwd, env, forkFrom, resume, id = randomUUID(), gateway } = options
     const client = new CopilotClient({
+      connection,
       env: agentEnvironment(options, {}, () => ({ COPILOT_OFFLINE: 'true' })),
       workingDirectory: cwd,
       logLevel: 'error',
@@ -115,6 +97,10 @@ class CopilotSession implements AgentSession {
     this.#holds = !continuePendingWork && (await session.rpc.permissions.pendingRequests()).items.length > 0
     this.native = session
     return session
+  }
+
+  get ended(): boolean {
+    return this.#turn.lost
   }
 
   prompt(text: string): Parts {

@@ -1,14 +1,20 @@
 /** An agent that is a program, and where that is: where it was said to be, on the PATH, or in an npm package. */
 import { execFile } from 'node:child_process'
-import { accessSync, constants, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { NerveError } from '../../base/nerve-error.ts'
+import { commandEnvironment } from '../bash-environment.ts'
+import { isProgram, programOnPath } from '../program-on-path.ts'
 import { CONTRACT, type AgentAdapter, type AgentOpen, type AgentProbe, type AgentSession } from './adapter.ts'
 
-export interface AgentProgram extends Pick<AgentAdapter, 'capabilities' | 'variables'> {
+export interface ProgramOptions {
+  /** The program: a file, or a name on the PATH (default: the agent's own on the PATH, or that of its package). */
+  readonly command?: string
+}
+
+export interface AgentProgram extends Pick<AgentAdapter, 'capabilities' | 'variables' | 'folders'> {
   /** As it was given: a file, or a name on the PATH. */
   readonly command?: string | undefined
   /** The name of the agent, and of its program on the PATH. */
@@ -26,12 +32,13 @@ export function programAgent(
   wanted: AgentProgram,
   open: (program: string, options: AgentOpen) => Promise<AgentSession>,
 ): AgentAdapter {
-  const { name, variables, capabilities } = wanted
+  const { name, variables, capabilities, folders } = wanted
   return {
     contract: CONTRACT,
     name,
     variables,
     capabilities,
+    ...(folders === undefined ? {} : { folders }),
     probe: () => probeProgram(wanted),
     open: async (options) => open(needProgram(wanted), options),
   }
@@ -39,12 +46,11 @@ export function programAgent(
 
 function findProgram({ command, name, packages = [] }: AgentProgram): string | undefined {
   if (command?.includes('/') === true) return isProgram(command) ? command : undefined
-  const path = (process.env['PATH'] ?? '').split(delimiter)
-  const onPath = path.map((folder) => join(folder, command ?? name))
-  const installed = packages.flatMap(({ package: from, file }) =>
-    packageFolders(from).map((folder) => join(folder, file)),
-  )
-  return [...onPath, ...(command === undefined ? installed : [])].find(isProgram)
+  const onPath = programOnPath(command ?? name, process.env['PATH'])
+  if (onPath !== undefined || command !== undefined) return onPath
+  return packages
+    .flatMap(({ package: from, file }) => packageFolders(from).map((folder) => join(folder, file)))
+    .find(isProgram)
 }
 
 /** Some take long to say who they are, on a machine that has much to do. */
@@ -86,18 +92,11 @@ function packageFolders(name: string): readonly string[] {
 /** What a program says of its version; undefined when it does not run. */
 async function versionOf(program: string, first: readonly string[] = []): Promise<string | undefined> {
   try {
-    const { stdout } = await promisify(execFile)(program, [...first, '--version'], { timeout: PATIENCE_MS })
+    // Saying who it is takes no secrets.
+    const env = commandEnvironment(process.env, {})
+    const { stdout } = await promisify(execFile)(program, [...first, '--version'], { timeout: PATIENCE_MS, env })
     return /\d+\.\d+[\w.-]*/.exec(stdout)?.[0]
   } catch {
     return undefined
-  }
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    return false
   }
 }

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { LineSplitter } from '../../base/line-splitter.ts'
 import { NerveError } from '../../base/nerve-error.ts'
-import type { AgentOpen } from './adapter.ts'
-import { AgentProcess, type Program } from './agent-process.ts'
+import { AgentProcess, messageIn, MOST_BYTES, tooMuch, type Program, type Surroundings } from './agent-process.ts'
+
+const SAID_CHARACTERS = 10_000
 
 export interface ServingProgram extends Omit<Program, 'args'> {
   readonly args: (port: number) => readonly string[]
@@ -13,24 +14,24 @@ export interface ServingProgram extends Omit<Program, 'args'> {
 
 export class HttpProgram {
   url = ''
+  /** True when nothing is heard of the program any more. */
+  ended = false
   readonly headers: Readonly<Record<string, string>>
   readonly #name: string
   readonly #process: AgentProcess
   readonly #over: Promise<NerveError>
 
-  private constructor(program: ServingProgram, port: number, options: Pick<AgentOpen, 'cwd' | 'env' | 'started'>) {
+  private constructor(program: ServingProgram, port: number, options: Surroundings) {
     const over = Promise.withResolvers<NerveError>()
     this.headers = program.headers
     this.#name = program.name
     this.#over = over.promise
+    void this.#over.then(() => (this.ended = true))
     this.#process = new AgentProcess({ ...program, args: program.args(port) }, options, over.resolve)
   }
 
   /** Once it has said where it listens. */
-  static async start(
-    program: ServingProgram,
-    options: Pick<AgentOpen, 'cwd' | 'env' | 'started'>,
-  ): Promise<HttpProgram> {
+  static async start(program: ServingProgram, options: Surroundings): Promise<HttpProgram> {
     // One that is told to take any port may take its usual one, and with it whoever still speaks to the server before.
     const started = new HttpProgram(program, await freePort(), options)
     const said = await Promise.race([started.#listening(), started.#over])
@@ -44,7 +45,7 @@ export class HttpProgram {
     let said = ''
     return new Promise((resolve) => {
       const hear = (piece: Buffer): void => {
-        said += piece.toString()
+        said = `${said}${piece.toString()}`.slice(-SAID_CHARACTERS)
         const [, found] = /listening on (http\S+)/.exec(said) ?? []
         if (found === undefined) return
         stdout.off('data', hear).resume()
@@ -73,7 +74,16 @@ export class HttpProgram {
   async events<Event>(path: string): Promise<AsyncIterable<Event>> {
     const { body, status } = await fetch(`${this.url}${path}`, { headers: this.headers })
     if (body === null || status !== 200) throw this.#failed(`has no events at ${path} (${status}).`)
-    return eventsIn(body)
+    return this.#until(eventsIn(this.#name, body))
+  }
+
+  /** One whose events are not heard any more is of no use. */
+  async *#until<Event>(events: AsyncIterable<Event>): AsyncGenerator<Event, void> {
+    try {
+      yield* events
+    } finally {
+      this.ended = true
+    }
   }
 
   async close(): Promise<void> {
@@ -86,11 +96,16 @@ export class HttpProgram {
   }
 }
 
-async function* eventsIn<Event>(body: AsyncIterable<Uint8Array>): AsyncGenerator<Event, void> {
-  const lines = new LineSplitter()
-  for await (const piece of body)
-    for (const line of lines.add(Buffer.from(piece)) ?? [])
-      if (line.startsWith('data:')) yield JSON.parse(line.slice(5)) as Event
+async function* eventsIn<Event>(name: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<Event, void> {
+  const lines = new LineSplitter(MOST_BYTES)
+  for await (const piece of body) {
+    const found = lines.add(Buffer.from(piece))
+    if (found === undefined) throw tooMuch(name)
+    for (const line of found) {
+      const event = line.startsWith('data:') ? messageIn(line.slice(5)) : undefined
+      if (event !== undefined) yield event as Event
+    }
+  }
 }
 
 async function freePort(): Promise<number> {

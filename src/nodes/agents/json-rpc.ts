@@ -2,7 +2,8 @@
 import { LineSplitter } from '../../base/line-splitter.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { AgentOpen } from './adapter.ts'
-import { AgentProcess, type Program } from './agent-process.ts'
+import { AgentProcess, messageIn, MOST_BYTES, tooMuch, type Program, type Surroundings } from './agent-process.ts'
+import { tolerantly } from './turn-parts.ts'
 
 export interface RpcProgram extends Program {
   /** Answers a request of the program; what it throws is told to the program. */
@@ -28,14 +29,25 @@ export class JsonRpc {
   #next = 0
   #over: NerveError | undefined
 
-  constructor(program: RpcProgram, options: Pick<AgentOpen, 'cwd' | 'env' | 'started' | 'onNative'>) {
+  constructor(program: RpcProgram, options: Surroundings & Pick<AgentOpen, 'onNative'>) {
     this.#program = program
     this.#heard = options.onNative
     this.#process = new AgentProcess(program, options, (error) => this.#end(error))
-    const lines = new LineSplitter()
-    this.#process.stdout.on('data', (piece: Buffer) => {
-      for (const line of lines.add(piece) ?? []) this.#read(line)
+    const lines = new LineSplitter(MOST_BYTES)
+    const { stdout } = this.#process
+    stdout.on('data', (piece: Buffer) => {
+      const found = lines.add(piece)
+      for (const line of found ?? []) this.#read(line)
+      if (found !== undefined) return
+      stdout.destroy()
+      this.#process.signal('SIGKILL')
+      this.#end(tooMuch(program.name))
     })
+  }
+
+  /** True when nothing is heard of the program any more. */
+  get ended(): boolean {
+    return this.#over !== undefined
   }
 
   async request<Result>(method: string, params: unknown = {}): Promise<Result> {
@@ -62,12 +74,13 @@ export class JsonRpc {
   }
 
   #read(line: string): void {
-    const message = parsed(line)
+    const message: Message | undefined = messageIn(line)
     if (message === undefined) return
-    this.#heard?.(message)
-    const { id, method, params, result, error } = message
+    const { id, method, result, error } = message
+    const params = message.params ?? {}
+    tolerantly(() => this.#heard?.(message))
     if (method !== undefined && id !== undefined) void this.#answer(id, method, params)
-    else if (method !== undefined) this.#program.notification(method, params)
+    else if (method !== undefined) tolerantly(() => this.#program.notification(method, params))
     else if (id !== undefined) {
       const waiting = this.#waiting.get(id)
       this.#waiting.delete(id)
@@ -85,20 +98,11 @@ export class JsonRpc {
   }
 
   #end(error: NerveError): void {
+    if (this.#over !== undefined) return
     this.#over = error
     for (const waiting of this.#waiting.values()) waiting.reject(error)
     this.#waiting.clear()
     this.#program.ended(error)
-  }
-}
-
-/** What is no message is something that the program prints on its own. */
-function parsed(line: string): Message | undefined {
-  try {
-    const message = JSON.parse(line) as unknown
-    return typeof message === 'object' && message !== null ? message : undefined
-  } catch {
-    return undefined
   }
 }
 

@@ -5,33 +5,36 @@ import { pathToFileURL } from 'node:url'
 import { NerveError } from '../../base/nerve-error.ts'
 import { CONTRACT, type AgentAdapter, type AgentOpen, type AgentProbe, type AgentSession } from './adapter.ts'
 
-export interface VendorPackage extends Pick<AgentAdapter, 'name' | 'capabilities' | 'variables'> {
+export interface VendorPackage extends Pick<AgentAdapter, 'name' | 'capabilities' | 'variables' | 'folders'> {
   readonly package: string
   readonly licence: string
   /** Its file, when it was said. */
   readonly file?: string | undefined
 }
 
-/** Its adapter: `open` is given the package that was loaded. */
+/** Its adapter: `open` is given the package that was loaded, and the file that it is, where that is known. */
 export function packageAgent<Module>(
   wanted: VendorPackage,
-  open: (module: Module, options: AgentOpen) => Promise<AgentSession>,
+  open: (module: Module, options: AgentOpen, file: string | undefined) => Promise<AgentSession>,
 ): AgentAdapter {
-  const { name, variables, capabilities } = wanted
+  const { name, variables, capabilities, folders } = wanted
   return {
     contract: CONTRACT,
     name,
     variables,
     capabilities,
+    ...(folders === undefined ? {} : { folders }),
     probe: async () => probePackage(wanted),
-    open: async (options) => open((await loadPackage(wanted)) as Module, options),
+    open: async (options) => {
+      const file = wanted.file ?? packageEntry(wanted.package)
+      return open((await loadPackage(wanted, file)) as Module, options, file)
+    },
   }
 }
 
-async function loadPackage({ name, package: wanted, file }: VendorPackage): Promise<unknown> {
+async function loadPackage({ name, package: wanted }: VendorPackage, file: string | undefined): Promise<unknown> {
   try {
-    const found = file ?? packageEntry(wanted)
-    return await import(found === undefined ? wanted : pathToFileURL(found).href)
+    return await import(file === undefined ? wanted : pathToFileURL(file).href)
   } catch (cause) {
     const install = installing(wanted)
     throw new NerveError('package-missing', `${name} needs the package ${wanted}. Install it: ${install}`, {
@@ -62,7 +65,7 @@ function packageEntry(name: string): string | undefined {
   return join(folder, entry ?? main)
 }
 
-function packageFolder(name: string, from = process.cwd()): string | undefined {
+export function packageFolder(name: string, from = process.cwd()): string | undefined {
   const folder = join(from, 'node_modules', name)
   if (existsSync(join(folder, 'package.json'))) return folder
   return dirname(from) === from ? undefined : packageFolder(name, dirname(from))

@@ -1,10 +1,10 @@
 /** OpenCode, by its server: a process of its own for each session, asked over HTTP on loopback, heard over its event stream. */
 import { randomBytes } from 'node:crypto'
-import { able, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
-import { agentEnvironment } from './agent-environment.ts'
+import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
+import { agentEnvironment, usualFolders } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
 import type { Numbers, Texts } from './fields.ts'
-import { programAgent } from './find-program.ts'
+import { programAgent, type ProgramOptions } from './find-program.ts'
 import { HttpProgram } from './http-program.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { verdictOf } from './permission.ts'
@@ -12,17 +12,15 @@ import { answersTo } from './questions.ts'
 import { toolKinds } from './tool-kinds.ts'
 import { hearAll, TurnParts, type Parts } from './turn-parts.ts'
 
-export interface OpencodeOptions {
-  /** The program (default: `opencode` on the PATH, or of the package `opencode-ai`). */
-  readonly command?: string
-}
+export type OpencodeOptions = ProgramOptions
 
 export function opencodeAgent({ command }: OpencodeOptions = {}): AgentAdapter {
   const wanted = {
     command,
     name: 'opencode',
     variables: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY', 'OPENCODE_CONFIG'],
-    capabilities: able('resume', 'fork', 'compact', 'permissions', 'denyReason', 'questions', 'cost', 'gateway'),
+    capabilities: allBut('chosenId', 'editedInput', 'defer', 'structured'),
+    folders: (env: AgentOpen['env']) => usualFolders(env, 'opencode'),
     packages: [{ package: `opencode-${process.platform}-${process.arch}`, file: 'bin/opencode' }],
     install: 'npm install -g opencode-ai',
     licence: 'MIT',
@@ -94,6 +92,10 @@ class OpencodeSession implements AgentSession {
     })
   }
 
+  get ended(): boolean {
+    return this.#server.ended
+  }
+
   prompt(text: string): Parts {
     return this.#turn.begin(() => this.#ask(text, 1))
   }
@@ -133,7 +135,7 @@ class OpencodeSession implements AgentSession {
     for (const { id, models } of providers)
       for (const [name, { limit }] of Object.entries(models)) this.#sizes.set(`${id}/${name}`, limit?.context ?? 0)
     const events = await this.#server.events<{ type: string; properties: Said }>('/event')
-    const heard = hearAll(events, this.#options.onNative, (event) => this.#hear(event.type, event.properties))
+    const heard = hearAll(events, this.#options, (event) => this.#hear(event.type, event.properties))
     void heard.then((problem) => this.#turn.fail(problem, 'error'))
   }
 

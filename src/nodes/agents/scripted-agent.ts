@@ -3,9 +3,8 @@
  * commands and real files, and it asks for permission like the others, so that everything around agents can be tried, tested
  * and shown without a key.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   allBut,
@@ -17,7 +16,7 @@ import {
   type AgentTurnEnd,
   type SessionRef,
 } from './adapter.ts'
-import { announced, signalGroup } from './agent-process.ts'
+import { signalGroup, spawnWrapped } from './agent-process.ts'
 import { decideCall } from './decide-call.ts'
 import { ScriptedSessions, type Saved } from './scripted-sessions.ts'
 
@@ -186,32 +185,31 @@ class ScriptedSession implements AgentSession {
     return undefined
   }
 
-  async #use(tool: string, input: Input): Promise<{ ok: boolean; output: string }> {
-    const file = resolve(this.ref.cwd, input['path'] ?? '')
+  /** Everything by a command of its own, also what reads and writes files: so a sandbox holds for all of it. */
+  async #use(tool: string, { command = '', path = '', text = '' }: Input): Promise<{ ok: boolean; output: string }> {
+    const file = resolve(this.ref.cwd, path)
     try {
-      if (tool === 'write') writeFileSync(file, input['text'] ?? '')
-      if (tool === 'read') return { ok: true, output: readFileSync(file, 'utf8') }
-      return tool === 'shell' ? await this.#shell(input['command'] ?? '') : { ok: true, output: '' }
+      if (tool === 'write') return await this.#run(['-c', 'cat > "$0"', file], text)
+      return await this.#run(tool === 'read' ? ['-c', 'cat < "$0"', file] : ['-c', command])
     } catch (error) {
       return { ok: false, output: (error as Error).message }
     }
   }
 
-  #shell(command: string): Promise<{ ok: boolean; output: string }> {
+  #run(args: readonly string[], input?: string): Promise<{ ok: boolean; output: string }> {
     const { env } = this.#options
-    const child = spawn('/bin/sh', ['-c', command], {
-      cwd: this.ref.cwd,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    })
-    this.#child = announced(child, this.#options.started)
+    const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const
+    const how = { cwd: this.ref.cwd, env, stdio: [...stdio], detached: true }
+    const child = spawnWrapped({ file: '/bin/sh', args }, how, this.#options)
+    this.#child = child
     let output = ''
     const hear = (piece: Buffer): void => {
       output += piece.toString()
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    // A command that could not begin does not read.
+    child.stdin?.on('error', () => undefined).end(input)
     return new Promise((done, failed) => {
       child.on('error', failed)
       child.on('close', (code) => done({ ok: code === 0, output }))

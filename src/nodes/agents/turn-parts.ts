@@ -2,18 +2,32 @@
  * The parts of a session's turns on their way from an adapter to whoever drives it: one turn at a time, which ends once. What
  * a vendor says while no turn goes on is nobody's.
  */
-import type { AgentPart, AgentTurnEnd, AgentUsage, TurnEnd } from './adapter.ts'
+import type { AgentOpen, AgentPart, AgentTurnEnd, AgentUsage, TurnEnd } from './adapter.ts'
 import { Queue } from './queue.ts'
 
 export type Parts = AsyncIterable<AgentPart>
 
+/** What a vendor calls the ways in which a turn can end. */
+export type Reasons = Readonly<Record<string, TurnEnd>>
+
+/** How often it is asked whether the agent is still there. */
+const LOOK_MS = 1_000
+
 export class TurnParts {
   /** The last that the agent said, so far. */
   text = ''
+  /** The agent is not there any more. */
+  lost = false
+  readonly #ping: (() => Promise<unknown>) | undefined
   #queue: Queue<AgentPart> | undefined
   readonly #tools = new Map<string, { readonly call: string; state: 'started' | 'asked' | 'ended' }>()
   #retries = 0
   #message: PromiseWithResolvers<void> | undefined
+
+  /** `ping` is for SDKs that do not tell that their process has ended: whoever waits for the turn would wait for ever. */
+  constructor(ping?: () => Promise<unknown>) {
+    this.#ping = ping
+  }
 
   get going(): boolean {
     return this.#queue !== undefined
@@ -55,7 +69,21 @@ export class TurnParts {
       (result) => ifOurs(() => sent?.(result)),
       (error: Error) => ifOurs(() => this.fail(error.message)),
     )
+    this.#watch(queue)
     return queue
+  }
+
+  #watch(queue: Queue<AgentPart>): void {
+    const ping = this.#ping
+    if (ping === undefined) return
+    const lost = ({ message }: Error): void => {
+      this.lost = true
+      if (this.#queue === queue) this.fail(message, 'error')
+    }
+    const look = setInterval(() => {
+      if (this.#queue === queue) ping().catch(lost)
+      else clearInterval(look)
+    }, LOOK_MS).unref()
   }
 
   say(text: string): void {
@@ -135,15 +163,82 @@ export async function untilDone(parts: Parts): Promise<void> {
     if (part.type === 'turn-end' && part.reason !== 'done') throw new Error(part.error ?? `the turn was ${part.reason}`)
 }
 
+/** Hears something that a vendor says. What cannot be understood is no error: it may be new. */
+export function tolerantly(hear: () => void): void {
+  try {
+    hear()
+  } catch {
+    // It is among the native messages, for whoever wants to know.
+  }
+}
+
+/** The same messages, of which the first has to come in time. */
+async function* startedIn<Message>(
+  messages: AsyncIterable<Message>,
+  ms: number | undefined,
+): AsyncGenerator<Message, void> {
+  const each = messages[Symbol.asyncIterator]()
+  const late = new AbortController()
+  const timer = ms === undefined ? undefined : setTimeout(() => late.abort(notStarted(ms)), ms)
+  try {
+    for (;;) {
+      const next = await untilAborted(each.next(), late.signal)
+      clearTimeout(timer)
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function notStarted(ms: number): Error {
+  return new Error(`it did not start within ${ms / 1_000} s`)
+}
+
 /** Hears every message of a stream, and says how it ended. */
 export async function hearAll<Message>(
   messages: AsyncIterable<Message>,
-  ...listeners: readonly (((message: Message) => void) | undefined)[]
+  { onNative, startTimeoutMs }: Pick<AgentOpen, 'onNative' | 'startTimeoutMs'>,
+  hear: (message: Message) => void,
 ): Promise<string> {
   try {
-    for await (const message of messages) for (const hear of listeners) hear?.(message)
+    for await (const message of startedIn(messages, startTimeoutMs)) {
+      tolerantly(() => onNative?.(message))
+      tolerantly(() => hear(message))
+    }
     return 'it ended'
   } catch (error) {
     return (error as Error).message
+  }
+}
+
+/** The same parts, and whether the agent has said or done anything. */
+export class SaidAnything implements Parts {
+  anything = false
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<AgentPart, void> {
+    for await (const part of this.#parts) {
+      this.anything ||= part.type !== 'turn-end' && part.type !== 'usage'
+      yield part
+    }
+  }
+}
+
+/** What comes of some work, unless the signal aborts before it is done. */
+export async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const over = Promise.withResolvers<never>()
+  const stop = (): void => over.reject(signal.reason)
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop)
+  try {
+    return await Promise.race([work, over.promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }

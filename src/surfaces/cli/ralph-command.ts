@@ -3,7 +3,7 @@ import type { CommandSpec } from './command-spec.ts'
 
 export const RALPH: CommandSpec = {
   name: 'ralph',
-  usage: 'TASK --agent NAME [--test CMD] [--max N] [--budget …] [--detach] [--yes] [--pr]',
+  usage: 'TASK --agent NAME [--test CMD] [--max N] [--budget …] [--detach] [--yes] [--sandbox] [--pr]',
   summary: 'let an agent work on a task until its tests pass',
   about:
     'Research, a spec that you approve, a list of features, and one after the other until the tests pass. It works in this ' +
@@ -29,6 +29,10 @@ export const RALPH: CommandSpec = {
     cwd: { type: 'string', value: 'FOLDER', help: 'where it works (default: here)' },
     detach: { type: 'boolean', help: 'leave it to the daemon: prints the run and returns at once' },
     yes: { type: 'boolean', help: 'approve the spec, and allow every tool' },
+    sandbox: {
+      type: 'boolean',
+      help: 'the agent and the tests write only in this folder, and see no keys (needs bubblewrap)',
+    },
     pr: { type: 'boolean', help: 'when the tests pass: commit on a branch, push it, open a pull request with gh' },
   },
   examples: [

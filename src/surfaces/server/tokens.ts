@@ -20,7 +20,7 @@ import { basename, dirname, join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import { makeOwnFolder } from '../../base/own-folder.ts'
 import { SCOPES, type Scope } from '../../host/contract/scopes.ts'
-import { holdFile } from '../../host/file-lock.ts'
+import { holdFile } from '../../base/file-lock.ts'
 
 export interface Token {
   /** What people call it; it is in the journals as who did something. */

@@ -107,6 +107,7 @@ function readCall({ args, cwd, dir }: Invocation): RalphCommandInput {
     ...(max === undefined ? {} : { max: countOf('--max', max) }),
     ...(args.flag('yes') ? { allowAll: true } : {}),
     ...(args.flag('pr') ? { pullRequest: true } : {}),
+    ...(args.flag('sandbox') ? { sandboxed: true } : {}),
   }
 }
 

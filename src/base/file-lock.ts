@@ -3,7 +3,7 @@
  * is, however that ended. Nothing else may open the file: closing it would give the lock away.
  */
 import { rmSync, statSync } from 'node:fs'
-import { loadSqlite } from '../stores/sqlite-schema.ts'
+import { loadSqlite } from './load-sqlite.ts'
 
 const SQLITE_BUSY = 5
 
