@@ -105,7 +105,10 @@ class CopilotSession implements AgentSession {
 
   prompt(text: string): Parts {
     this.#error = undefined
-    return this.#turn.begin(async () => (await this.#enter()).send({ prompt: text }))
+    return this.#turn.begin(async () => {
+      await (await this.#enter()).send({ prompt: text })
+      await this.#save()
+    })
   }
 
   proceed(): Parts {
@@ -162,8 +165,13 @@ class CopilotSession implements AgentSession {
   /** What is on disk as open when its process is killed is still open when the session is resumed. */
   async #putOff({ toolCallId }: Asked): Promise<unknown> {
     this.#deferred = toolCallId
-    await this.#turn.endAfter(this.#client.rpc.sessions.save({ sessionId: this.ref.id }), 'deferred')
+    await this.#turn.endAfter(this.#save(), 'deferred')
     return { kind: 'no-result' }
+  }
+
+  /** It writes when it likes to: a session that was only just begun would not be there for whoever goes on after a crash. */
+  async #save(): Promise<void> {
+    await this.#client.rpc.sessions.save({ sessionId: this.ref.id })
   }
 
   async interrupt(): Promise<void> {
