@@ -7,6 +7,8 @@ import type { Delivered } from './project-feed.ts'
 export interface Asked {
   readonly actor: Actor
   readonly signal: AbortSignal
+  /** They may look, and nothing more: nothing is opened, started or used up for them. */
+  readonly onlyLooks: boolean
 }
 
 export type Calls<Names extends CallName = CallName> = {

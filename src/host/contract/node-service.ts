@@ -16,9 +16,11 @@ export function createNodeService(host: Host, options: NodeCallOptions): Service
   const feeds = new Map<string, unknown>(Object.entries(nodeFeeds(host, options)))
   return {
     call: async (name, input, caller, signal = new AbortController().signal) =>
-      handlerOf(calls, name)(input, { actor: actorOf(caller), signal }),
+      handlerOf(calls, name)(input, { actor: actorOf(caller), signal, onlyLooks: false }),
     feed: async (name, input, caller, signal) =>
-      handlerOf(feeds, name)(input, { actor: actorOf(caller), signal }) as ReturnType<Service['feed']>,
+      handlerOf(feeds, name)(input, { actor: actorOf(caller), signal, onlyLooks: false }) as ReturnType<
+        Service['feed']
+      >,
   }
 }
 

@@ -9,7 +9,7 @@ import type { Actor, Budget } from '../../journal/events.ts'
 import type { Host } from '../host.ts'
 import { createSessionManager, type SessionManager } from '../sessions/session-manager.ts'
 import type { SessionPlan } from '../sessions/session.ts'
-import type { Asked, Calls, Feeds } from './calls.ts'
+import { given, type Asked, type Calls, type Feeds } from './calls.ts'
 import { contract, isFeed, isName, type Checked, type Name } from './contract.ts'
 import { auditCalls } from './audit-calls.ts'
 import { definitionCalls } from './definition-calls.ts'
@@ -85,14 +85,14 @@ export function createService(host: Host, options: ServiceOptions = {}): Service
       if (isFeed(known)) throw wrongKind(name, 'is a feed: subscribe to it')
       const checked = await admitted(known, input, caller)
       const handler = calls[known] as (input: unknown, asked: Asked) => unknown
-      return handler(checked, { actor: actorOf(caller), signal })
+      return handler(checked, askedBy(caller, signal))
     },
     async feed(name, input, caller, signal) {
       const known = nameOf(name)
       if (!isFeed(known)) throw wrongKind(name, 'is not a feed: call it')
       const checked = await admitted(known, input, caller)
       const handler = feeds[known] as (input: unknown, asked: Asked) => Promise<AsyncIterable<Delivered>>
-      return handler(checked, { actor: actorOf(caller), signal })
+      return handler(checked, askedBy(caller, signal))
     },
   }
 }
@@ -174,6 +174,6 @@ function isGiven(input: unknown, field: string): boolean {
   return typeof input === 'object' && input !== null && (input as Record<string, unknown>)[field] !== undefined
 }
 
-function actorOf({ by, via }: Caller): Actor {
-  return { ...(by === undefined ? {} : { by }), ...(via === undefined ? {} : { via }) }
+function askedBy({ by, via, scope }: Caller, signal: AbortSignal): Asked {
+  return { actor: given({ by, via }), signal, onlyLooks: scope !== 'control' }
 }
