@@ -24,6 +24,7 @@ import { sendResponse, webRequest } from './web-exchange.ts'
 
 const IDLE_MS = 30 * 60_000
 const MOST_SESSIONS = 256
+const METHODS: readonly string[] = ['GET', 'POST', 'DELETE']
 
 interface Session {
   readonly id: string
@@ -53,6 +54,10 @@ export class McpEndpoint implements Mount {
 
   async answer(visit: Visit): Promise<void> {
     const { request, visitor } = visit
+    if (!METHODS.includes(request.method ?? ''))
+      throw new NerveError('bad-input', `MCP takes ${METHODS.join(', ')}, not ${request.method}.`, {
+        data: { reason: 'method' },
+      })
     const parsedBody = request.method === 'POST' ? await visit.body() : undefined
     const asked = webRequest(visit)
     const more = { parsedBody, authInfo: authOf(visitor) }
