@@ -1,9 +1,12 @@
 /** Requests as no well-meaning client makes them, byte by byte: each is answered with what is wrong, and nobody stays who was not let in. */
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectSocket, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connect, connectHttp } from 'nerve/client'
+import { startServer } from 'nerve/server'
 import { hostUnderTest, type UnderTest } from './host-under-test.ts'
 
 let under: UnderTest
@@ -160,6 +163,22 @@ describe('is taken', () => {
       })
     await client.close()
   })
+})
+
+it('an answer that cannot be sent is an error without a word about the code', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nerve-odd-'))
+  const service = { call: () => Promise.resolve({ odd: () => 1 }), feed: () => Promise.reject(new Error('none')) }
+  const server = await startServer({ service, socket: join(folder, 's') })
+  onTestFinished(async () => {
+    await server.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const socket = connectSocket(join(folder, 's'))
+  socket.write('{"id":1,"call":"health"}\n')
+  const [data] = (await once(socket, 'data')) as [Buffer]
+  socket.destroy()
+  expect(JSON.parse(data.toString())).toEqual({ id: 1, error: expect.objectContaining({ code: 'bad-value' }) })
+  expect(data.toString()).not.toContain('stack')
 })
 
 describe('who was not let in', () => {
