@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -11,6 +11,7 @@ import { connect, connectHttp } from 'nerve/client'
 import { contract, isFeed, isSafe, type Name } from '../../src/host/contract/contract.ts'
 import { SCOPES, type Scope } from '../../src/host/contract/scopes.ts'
 import { pathOf } from '../../src/host/contract/wire.ts'
+import type { Actor } from '../../src/journal/events.ts'
 import { hostUnderTest, type UnderTest } from './host-under-test.ts'
 
 const NAMES = Object.keys(contract) as Name[]
@@ -300,6 +301,42 @@ it('who may answer answers and sends signals, and changes nothing else', async (
     'by' in event ? [`${event.type} ${event.by}`] : [],
   )
   expect(done.slice(-2)).toEqual(['question-answered answers', 'signal-received answers'])
+})
+
+it('nobody says for themselves who they are: by and via are no part of anything that can be asked', async () => {
+  const before = await everything()
+  const named = { by: 'somebody', via: 'cli' }
+  for (const name of NAMES) {
+    const refused = contract[name].kind === 'query' && isSafe(name) ? 'bad-input' : /^(bad-input|not-allowed local)$/
+    expect(await ways['HTTP, POST']!(under.token, name, { ...inputs[name], ...named })).toMatch(refused)
+  }
+  expect(await everything()).toEqual(before)
+})
+
+it('the trail says by which token and in which way a run was started', async () => {
+  const { secret } = under.tokens.create('phone', 'control')
+  const start = { definition: 'busy', input: 1 }
+  const expected: string[] = []
+  for (const [way, via] of [
+    ['HTTP, POST', 'http'],
+    ['TCP', 'tcp'],
+    ['WebSocket', 'websocket'],
+  ] as const) {
+    expect(await ways[way]!(secret, 'runs.start', start)).toBe('done')
+    expected.push(`phone ${via}`)
+  }
+  const near = await connect(under.socket)
+  const named = await connect(under.socket, { via: 'my-tool' })
+  for (const client of [near, named]) await client.runs.start('busy', 1)
+  await Promise.all([near.close(), named.close()])
+  const user = userInfo().username
+  const rows = (await under.service.call('audit', { limit: 5 }, { scope: 'read', local: true })) as Actor[]
+  const told = rows.map(({ by, via }) => `${by} ${via}`)
+  expect(told.toSorted()).toEqual([...expected, `${user} socket`, `${user} my-tool`].toSorted())
+  // On a port, nobody gives the way another name.
+  await expect(connect(under.url.replace('http', 'tcp'), { token: secret, via: 'cli' })).rejects.toMatchObject({
+    code: 'bad-input',
+  })
 })
 
 it('is asked for everything', () => {

@@ -23,7 +23,8 @@ import type { ClientFor, McpMountOptions } from './mcp-mount.ts'
 import { sendResponse, webRequest } from './web-exchange.ts'
 
 const IDLE_MS = 30 * 60_000
-const MOST_SESSIONS = 256
+/** Of each token, so that nobody takes them from others. */
+const MOST_SESSIONS = 64
 const METHODS: readonly string[] = ['GET', 'POST', 'DELETE']
 
 interface Session {
@@ -111,8 +112,11 @@ export class McpEndpoint implements Mount {
   async #begin(visitor: Visitor, body: unknown): Promise<Session> {
     if (!isInitializeRequest(body))
       throw new NerveError('bad-input', 'A request of this revision of the protocol needs a session: initialize first.')
-    if (this.#sessions.size >= (this.#options.maxSessions ?? MOST_SESSIONS))
-      throw new NerveError('limit-reached', 'There are too many sessions here.', { retry: 'later' })
+    const own = [...this.#sessions.values()].filter(({ owner }) => isSame(owner, visitor.caller))
+    if (own.length >= (this.#options.maxSessions ?? MOST_SESSIONS))
+      throw new NerveError('limit-reached', 'There are too many sessions of this token here. End some of them.', {
+        retry: 'later',
+      })
     const id = randomUUID()
     const transport = new Transport({ sessionIdGenerator: () => id })
     const session: Session = { id, owner: visitor.caller, transport, ...(await this.#make(visitor)), open: 0 }

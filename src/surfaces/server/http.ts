@@ -207,7 +207,9 @@ function sendError(response: ServerResponse, error: unknown, options: HttpOption
   const status = statusOf(error)
   // Ours to know of, whoever asked.
   if (status >= 500 && !(error instanceof NerveError)) options.onProblem(error)
-  if (response.headersSent || response.destroyed) return
+  // In the middle of an answer there is no other way to say that it is not whole.
+  if (response.headersSent) return void response.destroy()
+  if (response.destroyed) return
   if (status === 401) response.setHeader('www-authenticate', 'Bearer')
   if (status === 429) response.setHeader('retry-after', '1')
   // What is left of the body is not read, and who was not let in does not stay.

@@ -106,7 +106,7 @@ function check({ socket, tcp, tokens }: ServerOptions): void {
   if (!isLoopback(plainAddress(tcp.host)) && tcp.beyondLoopback !== true)
     throw new NerveError(
       'not-allowed',
-      `${tcp.host} can be reached from other machines. If that is meant, say so: beyondLoopback. Tokens and everything else ` +
+      `${tcp.host} can be reached from other machines. If that is meant, say so: beyondLoopback (--beyond-loopback). Tokens and everything else ` +
         'travel unencrypted; put a proxy with TLS in front of it, or use an SSH tunnel.',
       { data: { reason: 'host' } },
     )
