@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { connect, connectHttp, type Client } from 'nerve/client'
 import { openTokens, startServer, type ServerOptions } from 'nerve/server'
@@ -182,6 +182,26 @@ describe('who asks and does not read', () => {
       expect(done).toBeGreaterThan(MANY / 2)
     },
   )
+
+  it('gets no more answers to the pings of a WebSocket than would be read', async () => {
+    const { url, token } = await talkative()
+    const { port, host } = new URL(url)
+    const socket = connectSocket(Number(port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const key = 'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+    const known = `host: ${host}\r\nauthorization: Bearer ${token}\r\n`
+    socket.write(`GET /v1/socket HTTP/1.1\r\n${known}connection: upgrade\r\nupgrade: websocket\r\n${key}\r\n`)
+    await once(socket, 'data')
+    socket.pause()
+    const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125, 'x')])
+    const many = Buffer.concat(Array.from({ length: 2_000 }, () => ping))
+    const answered = vi.spyOn(WebSocket.prototype, 'pong')
+    onTestFinished(() => answered.mockRestore())
+    // More than the kernel keeps for both ends.
+    for (let sent = 0; sent < 300; sent += 1) if (!socket.write(many)) await once(socket, 'drain')
+    await expect.poll(() => answered.mock.calls.length).toBeGreaterThan(0)
+    expect(await settled(() => answered.mock.calls.length)).toBeLessThan(300_000)
+  })
 
   it.each(['HTTP', 'lines'])('is not answered any more, over %s, and nobody else suffers', async (way) => {
     const rate = { burst: 100_000, perSecond: 100_000 }

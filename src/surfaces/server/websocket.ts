@@ -44,7 +44,11 @@ class WebSockets {
 
   constructor(options: WebSocketOptions) {
     this.#options = options
-    this.#server = new WebSocketServer({ noServer: true, maxPayload: options.maxBody, perMessageDeflate: false })
+    this.#server = new WebSocketServer({
+      ...{ noServer: true, maxPayload: options.maxBody, perMessageDeflate: false },
+      // The library answers every ping, whether its answers are read or not.
+      autoPong: false,
+    })
   }
 
   /** Takes over a connection, or refuses it with the status that a request would get. */
@@ -74,6 +78,9 @@ class WebSockets {
     client.on('close', () => clearTimeout(late))
     // A client that breaks the protocol is closed by the library; the error is its own.
     client.on('error', () => client.terminate())
+    client.on('ping', (data) => {
+      if (client.readyState === client.OPEN && client.bufferedAmount <= MOST_UNSENT) client.pong(data)
+    })
     client.on('message', (data, isBinary) => {
       if (isBinary) return client.close(1003, 'text only')
       frames.receive(data as Buffer).catch(onProblem)
