@@ -108,7 +108,7 @@ async function talkative(options: Partial<ServerOptions> = {}) {
       calls += 1
       return text
     },
-    feed: () => Promise.reject(new Error('none')),
+    feed: (_name, _input, _caller, signal) => Promise.resolve(silence(signal)),
   }
   const socket = join(folder, 's')
   const tokens = openTokens(join(folder, 'tokens.json'))
@@ -118,6 +118,12 @@ async function talkative(options: Partial<ServerOptions> = {}) {
     rmSync(folder, { recursive: true, force: true })
   })
   return { socket, tokens, calls: () => calls, url: server.url ?? '', token: tokens.list()[0]?.secret ?? '' }
+}
+
+/** A feed with nothing in it, until nobody listens. */
+async function* silence(signal: AbortSignal): AsyncGenerator<object> {
+  if (!signal.aborted) await once(signal, 'abort')
+  yield {}
 }
 
 /** Resolves when a number does not change any more. */
@@ -137,6 +143,38 @@ async function settled(number: () => number): Promise<number> {
 }
 
 const MANY = 3_000
+
+it('a token has so many feeds and no more, over whatever connections, and others have theirs', async () => {
+  const { url, socket, token, tokens } = await talkative({ rate: { burst: 100_000, perSecond: 100_000 } })
+  let refused = 0
+  const open = async (): Promise<WebSocket> => {
+    const client = new WebSocket(`${url.replace('http', 'ws')}/v1/socket`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    onTestFinished(() => client.terminate())
+    client.on('message', (data) => {
+      expect((data as Buffer).toString()).toContain('has too many feeds open')
+      refused += 1
+    })
+    await once(client, 'open')
+    for (let id = 0; id < 256; id += 1) client.send(JSON.stringify({ id, feed: 'events' }))
+    return client
+  }
+  const clients = await Promise.all(Array.from({ length: 17 }, open))
+  await expect.poll(() => refused, { timeout: 10_000 }).toBe(256)
+  const status = async (secret: string): Promise<number> => {
+    const over = new AbortController()
+    const headers = { authorization: `Bearer ${secret}` }
+    const response = await fetch(`${url}/v1/events`, { headers, signal: over.signal })
+    over.abort()
+    return response.status
+  }
+  expect(await status(token)).toBe(429)
+  expect(await status(tokens.create('other', 'read').secret)).toBe(200)
+  await (await connect(socket)).close()
+  clients[0]?.terminate()
+  await expect.poll(() => status(token)).toBe(200)
+})
 
 describe('who asks and does not read', () => {
   it.each(['lines', 'WebSocket'])(

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import { userInfo } from 'node:os'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Caller } from '../../host/contract/service.ts'
-import { Backlog } from './backlog.ts'
 import { RateLimit, type Rate } from './rate-limit.ts'
+import { Share } from './share.ts'
 import type { Token, Tokens } from './tokens.ts'
 
 /** Somebody who was let in. */
@@ -17,6 +17,8 @@ export interface Visitor {
   readonly count: () => void
   /** So many characters are on their way to them, until what it returns is called. Throws when too many are already. */
   readonly owe: (length: number) => () => void
+  /** They have a feed, until what it returns is called. Throws when they have too many. */
+  readonly listen: () => () => void
 }
 
 export interface DoorkeeperOptions {
@@ -35,19 +37,25 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 const RATE: Rate = { burst: 1_000, perSecond: 500 }
 const WRONG_TOKENS: Rate = { burst: 20, perSecond: 0.5 }
 const LOOK_AGAIN_MS = 1_000
+/** In characters. */
+const MOST_UNREAD = 134_217_728
+/** Each event is given to each of them. */
+const MOST_FEEDS = 4_096
 
 export class Doorkeeper {
   readonly #options: DoorkeeperOptions
   readonly #rate: RateLimit
   readonly #wrong = new RateLimit(WRONG_TOKENS)
-  readonly #backlog: Backlog
+  readonly #unread: Share
+  readonly #feeds = new Share(MOST_FEEDS, { message: 'has too many feeds open.', reason: 'feeds' })
   /** What is wrong with the file of tokens, as it was told last. */
   #told = ''
 
   constructor(options: DoorkeeperOptions) {
     this.#options = options
     this.#rate = new RateLimit(options.rate ?? RATE)
-    this.#backlog = new Backlog(options.maxUnread)
+    const message = 'has too many answers that it has not read. Read them first.'
+    this.#unread = new Share(options.maxUnread ?? MOST_UNREAD, { message, reason: 'unread' })
   }
 
   /** Whoever can open the socket is its user. */
@@ -57,6 +65,7 @@ export class Doorkeeper {
       isWelcome: () => true,
       count: () => undefined,
       owe: () => () => undefined,
+      listen: () => () => undefined,
     }
   }
 
@@ -87,9 +96,10 @@ export class Doorkeeper {
       },
       count: () => {
         if (!this.#rate.take(name)) throw tooOften(`The token '${name}' asks too often.`)
-        this.#backlog.check(name)
+        this.#unread.check(name)
       },
-      owe: (length) => this.#backlog.add(name, length),
+      owe: (length) => this.#unread.take(name, length),
+      listen: () => this.#feeds.take(name, 1),
     }
   }
 

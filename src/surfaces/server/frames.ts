@@ -138,13 +138,18 @@ export class Frames {
 
   async #feed({ name, input, own, visitor }: Asked, signal: AbortSignal): Promise<void> {
     const id = own.id === undefined ? '' : `"id":${JSON.stringify(own.id)},`
-    const items = await this.#options.service.feed(name, input, visitor.caller, signal)
-    for await (const { item, cursor } of items) {
-      this.#refuseTakenBack(visitor)
-      const what = item === undefined ? '' : `"item":${itemText(item)}`
-      const where = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`
-      await this.#options.link.send(`{${id}${what}${what !== '' && where !== '' ? ',' : ''}${where}}\n`)
-      if (signal.aborted) return
+    const leave = visitor.listen()
+    try {
+      const items = await this.#options.service.feed(name, input, visitor.caller, signal)
+      for await (const { item, cursor } of items) {
+        this.#refuseTakenBack(visitor)
+        const what = item === undefined ? '' : `"item":${itemText(item)}`
+        const where = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`
+        await this.#options.link.send(`{${id}${what}${what !== '' && where !== '' ? ',' : ''}${where}}\n`)
+        if (signal.aborted) return
+      }
+    } finally {
+      leave()
     }
   }
 

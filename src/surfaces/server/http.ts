@@ -150,6 +150,7 @@ async function sendResult(options: HttpOptions, { name, input, visitor, response
 
 async function sendFeed({ service, patience }: HttpOptions, { name, input, visitor, response }: Asked): Promise<void> {
   const link = streamLink(response, patience)
+  response.once('close', visitor.listen())
   const items = await service.feed(name, input, visitor.caller, link.over)
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
   response.flushHeaders()
