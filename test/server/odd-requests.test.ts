@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectSocket, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connect, connectHttp } from 'nerve/client'
 import { startServer } from 'nerve/server'
@@ -180,6 +181,70 @@ it('an answer that cannot be sent is an error without a word about the code', as
   expect(JSON.parse(data.toString())).toEqual({ id: 1, error: expect.objectContaining({ code: 'bad-value' }) })
   expect(data.toString()).not.toContain('stack')
 })
+
+describe('nonsense from who was let in', () => {
+  it('in the frames of a WebSocket ends it, and nothing else', async () => {
+    const key = 'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+    const upgrade = `GET /v1/socket HTTP/1.1\r\n${known}connection: upgrade\r\nupgrade: websocket\r\n${key}`
+    const bytes = fc.uint8Array({ minLength: 1, maxLength: 300 })
+    /** Frames as they should be, with anything in them. */
+    const framed = fc.tuple(
+      fc.constantFrom(0x81, 0x82, 0x88, 0x89, 0x8a, 0x01, 0x00),
+      fc.uint8Array({ maxLength: 120 }),
+    )
+    const odd = fc.oneof(
+      bytes.map((one) => Buffer.from(one)),
+      framed.map(([kind, one]) => Buffer.concat([Buffer.from([kind, 0x80 | one.length, 0, 0, 0, 0]), one])),
+    )
+    await fc.assert(
+      fc.asyncProperty(odd, async (text) => {
+        const socket = connectSocket(portOf(under), '127.0.0.1')
+        socket.on('error', () => undefined).write(upgrade)
+        await once(socket, 'data')
+        socket.resume().end(text)
+        await once(socket, 'close')
+      }),
+      { numRuns: 100 },
+    )
+    expect(under.problems).toEqual([])
+  })
+
+  it('as the body of anything, also of MCP, is refused', async () => {
+    const headers = {
+      authorization: `Bearer ${under.token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const before = (await under.host.runs()).length
+    const message = fc.record({
+      jsonrpc: fc.constant('2.0'),
+      id: fc.json(),
+      method: fc.string(),
+      params: fc.anything(),
+    })
+    const body = fc.oneof(fc.json(), fc.string(), message.map(safely))
+    const paths = ['/mcp', '/v1/runs/start', '/v1/questions/answer', '/v1/nodes/execute', '/v1/definitions/validate']
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...paths), body, async (path, text) => {
+        const response = await fetch(`${under.url}${path}`, { method: 'POST', headers, body: text })
+        await response.text()
+        expect([path, text, response.status < 500]).toEqual([path, text, true])
+      }),
+      { numRuns: 150 },
+    )
+    expect((await under.host.runs()).length).toBe(before)
+    expect(under.problems).toEqual([])
+  })
+})
+
+/** Some of what can be made up has no JSON. */
+function safely(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return '{}'
+  }
+}
 
 describe('who was not let in', () => {
   it('does not stay, by any way of staying', async () => {

@@ -25,6 +25,8 @@ import { sendResponse, webRequest } from './web-exchange.ts'
 const IDLE_MS = 30 * 60_000
 /** Of each token, so that nobody takes them from others. */
 const MOST_SESSIONS = 64
+/** How the library begins what it says of a request that is none. */
+const REJECTED = 'Rejected inbound request'
 const METHODS: readonly string[] = ['GET', 'POST', 'DELETE']
 
 interface Session {
@@ -49,7 +51,8 @@ export class McpEndpoint implements Mount {
     this.#options = options
     this.#today = createMcpHandler(({ authInfo }) => this.#serverForOne(visitorIn(authInfo)), {
       legacy: 'reject',
-      ...(options.onProblem === undefined ? {} : { onerror: options.onProblem }),
+      // What is wrong with a request is told to who sent it, and fills no log.
+      onerror: (error) => void (error.message.startsWith(REJECTED) || options.onProblem?.(error)),
     })
   }
 
