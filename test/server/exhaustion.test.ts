@@ -98,6 +98,32 @@ function reasonOf(error: unknown): unknown {
   return (error as { data?: { reason?: unknown } }).data?.reason
 }
 
+it('what is large is read a few at once, and neighbours do not wait for what others read', async () => {
+  const run = await near.runs.start('busy', 1)
+  await run.result()
+  const gate = Promise.withResolvers<void>()
+  let [now, most] = [0, 0]
+  const { host } = under
+  const read = host.export.bind(host)
+  const spy = vi.spyOn(host, 'export').mockImplementation(async (id) => {
+    now += 1
+    most = Math.max(most, now)
+    await gate.promise
+    now -= 1
+    return read(id)
+  })
+  onTestFinished(() => spy.mockRestore())
+  const asked = Array.from({ length: 50 }, () => far.run(run.id).export())
+  await expect.poll(() => now).toBe(4)
+  const own = near.run(run.id).export()
+  await expect.poll(() => now).toBe(5)
+  expect(await far.health()).toMatchObject({ ok: true })
+  gate.resolve()
+  const text = await own
+  expect(new Set(await Promise.all(asked))).toEqual(new Set([text]))
+  expect(most).toBe(5)
+})
+
 /** A host that only counts, and answers with much. */
 async function talkative(options: Partial<ServerOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'nerve-much-'))

@@ -80,14 +80,14 @@ function executingCalls(
       const handle = await startIn(host, places, { ...wanted, ...actor, input })
       return wait === false ? { run: handle.id } : { run: handle.id, output: await handle.result() }
     },
-    'nodes.history': async ({ node, session: of, ...filter }) => {
+    'nodes.history': async ({ node, session: of, ...filter }, asked) => {
       const { name, session } = await places.find({ node, session: of })
       const { dir } = host
       // Nothing is opened to be read; what is open may have lines that are not written yet.
       const open = sessions.get(session) ?? (dir === undefined ? await sessions.open(session) : undefined)
-      const read =
+      const read = async () =>
         open?.history(name, given(filter)) ?? nodeHistory({ dir: dir ?? '', session, node: name }, given(filter))
-      const { entries, unreadable } = await read
+      const { entries, unreadable } = await asked.read(read)
       return { entries: [...entries], unreadable }
     },
   }

@@ -2,6 +2,7 @@
  * The contract kept by a host: checks who asks, checks what is asked, and does it. Every transport goes through here, so
  * that they cannot differ. It knows nothing of sockets.
  */
+import { FewAtOnce } from '../../base/few-at-once.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import { nearest } from '../../base/nearest.ts'
 import { parseWith, type Schema } from '../../base/schema.ts'
@@ -79,6 +80,7 @@ export function createService(host: Host, options: ServiceOptions = {}): Service
     'runs.stream': (wanted, { signal, actor }) =>
       startedFeed(host, () => startRun(host, known, { ...wanted, ...actor }), signal),
   }
+  const askedBy = asker()
   return {
     async call(name, input, caller, signal = new AbortController().signal) {
       const known = nameOf(name)
@@ -174,6 +176,13 @@ function isGiven(input: unknown, field: string): boolean {
   return typeof input === 'object' && input !== null && (input as Record<string, unknown>)[field] !== undefined
 }
 
-function askedBy({ by, via, scope }: Caller, signal: AbortSignal): Asked {
-  return { actor: given({ by, via }), signal, onlyLooks: scope !== 'control' }
+const MOST_READS = 4
+
+/** Neighbours do not wait for what others read. */
+function asker(): (caller: Caller, signal: AbortSignal) => Asked {
+  const [near, far] = [new FewAtOnce(MOST_READS), new FewAtOnce(MOST_READS)]
+  return ({ by, via, scope, local }, signal) => {
+    const read: Asked['read'] = (work) => (local ? near : far).take(work)
+    return { actor: given({ by, via }), signal, onlyLooks: scope !== 'control', read }
+  }
 }
