@@ -86,7 +86,7 @@ return { reads, starts, opened }
 `
 
 describe.skipIf(BROWSER === undefined)('a real browser', () => {
-  const profile = mkdtempSync(join(tmpdir(), 'nerve-browser-'))
+  let profile = ''
   let under: UnderTest
   let pages: Server
   let code = ''
@@ -95,6 +95,7 @@ describe.skipIf(BROWSER === undefined)('a real browser', () => {
   const origin = (name: string): string => `http://${name}:${(pages.address() as AddressInfo).port}`
 
   beforeAll(async () => {
+    profile = mkdtempSync(join(tmpdir(), 'nerve-browser-'))
     const build = await rolldown({
       input: join(import.meta.dirname, '../../src/surfaces/client/http-client.ts'),
       platform: 'browser',
