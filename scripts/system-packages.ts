@@ -17,6 +17,7 @@ const WANTED: Readonly<Record<string, string>> = {
   nc: 'netcat-openbsd',
   vim: 'vim',
   strace: 'strace',
+  chromium: 'chromium',
   // Big, and used by the long tests alone.
   ...(process.argv.includes('--long') ? { kitty: 'kitty', Xvfb: 'xvfb' } : {}),
 }

@@ -10,12 +10,17 @@ export class LineSplitter {
 
   /** The lines that are whole now; undefined when one is longer than allowed. */
   add(chunk: Buffer): string[] | undefined {
-    const lines: string[] = []
+    return this.cut(chunk)?.map((line) => line.toString('utf8'))
+  }
+
+  /** The same, as bytes. */
+  cut(chunk: Buffer): Buffer[] | undefined {
+    const lines: Buffer[] = []
     let from = 0
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
       this.#keep(chunk.subarray(from, at))
       if (this.#length > this.#longest) return undefined
-      lines.push(Buffer.concat(this.#parts).toString('utf8'))
+      lines.push(Buffer.concat(this.#parts))
       this.#parts = []
       this.#length = 0
       from = at + 1

@@ -4,6 +4,8 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   // Every word of one letter is near every other: a guess has to keep something of what was written.
   let least = Math.min(Math.max(2, Math.floor(word.length / 3)) + 1, word.length)
   for (const one of known) {
+    // Each letter that one has more is a change: there is no need to count the others, which takes long for long words.
+    if (Math.abs(one.length - word.length) >= least && !one.startsWith(word)) continue
     const away = one.startsWith(word) && word.length > 1 ? 1 : distance(word, one)
     if (away >= least) continue
     least = away

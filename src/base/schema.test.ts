@@ -41,6 +41,13 @@ describe('parseWith', () => {
   })
 })
 
+it('does not say more than somebody would read', async () => {
+  const failing = schema(() => ({ issues: Array.from({ length: 100_000 }, () => ({ message: 'x'.repeat(5_000) })) }))
+  const refused = parseWith(failing, 1, { code: 'bad-input', what: 'The input' })
+  await expect(refused).rejects.toThrow(/; and 99900 more$/)
+  expect((await refused.then(() => '', String)).length).toBeLessThan(110_000)
+})
+
 describe('isSchema', () => {
   it('tells a schema by its standard part, also when it is a function', () => {
     expect(isSchema(schema((value) => ({ value })))).toBe(true)

@@ -39,6 +39,9 @@ export function asJsonSchema(schema: Schema): Readonly<Record<string, unknown>> 
   return typeof made === 'object' && made !== null ? (made as Readonly<Record<string, unknown>>) : undefined
 }
 
+const MOST_ISSUES = 100
+const MOST_LINE = 1_000
+
 /** The value as the schema gives it back, or an error that names every field that does not fit. */
 export async function parseWith<Value>(
   schema: Schema<Value>,
@@ -47,10 +50,21 @@ export async function parseWith<Value>(
 ): Promise<Value> {
   const result = await schema['~standard'].validate(value)
   if (result.issues === undefined) return result.value
-  const lines = result.issues.map((issue) => `${issuePath(issue)}${issue.message}`)
+  const lines = linesOf(result.issues)
   throw new NerveError(problem.code, `${problem.what} does not fit its schema: ${lines.join('; ')}`, {
     data: { issues: lines },
   })
+}
+
+/** What is wrong can be much longer than what was given: as much as somebody would read is told. */
+function linesOf(issues: readonly SchemaIssue[]): readonly string[] {
+  const lines = issues.slice(0, MOST_ISSUES).map((issue) => cut(`${issuePath(issue)}${issue.message}`))
+  const left = issues.length - lines.length
+  return left === 0 ? lines : [...lines, `and ${left} more`]
+}
+
+function cut(line: string): string {
+  return line.length > MOST_LINE ? `${line.slice(0, MOST_LINE)}…` : line
 }
 
 function issuePath(issue: SchemaIssue): string {

@@ -3,6 +3,7 @@
  * are sent. One failing listener hurts nobody, and nobody can slow the engine: feeds that fall behind re-read the
  * journal from their cursor (see feed.ts).
  */
+import { matcher } from '../base/pattern.ts'
 import type { Entry, JournalEvent } from '../journal/events.ts'
 
 /** A durable event as subscribers see it. */
@@ -94,16 +95,4 @@ export class Bus {
       }
     }
   }
-}
-
-/** Compiles a pattern, and remembers what it said: there are few types and many events. */
-export function matcher(pattern: string | undefined): ((text: string) => boolean) | undefined {
-  if (pattern === undefined || pattern === '*' || pattern === '**') return undefined
-  if (!pattern.includes('*')) return (text) => text === pattern
-  const source = pattern
-    .split(/(\*\*|\*)/)
-    .map((part) => (part === '**' ? '.*' : part === '*' ? '[^/]*' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')))
-    .join('')
-  const expression = new RegExp(`^${source}$`, 's')
-  return (text) => expression.test(text)
 }

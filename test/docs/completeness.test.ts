@@ -4,8 +4,19 @@ import { join } from 'node:path'
 import { parseSync, type TSInterfaceDeclaration, type TSSignature, type TSType } from 'oxc-parser'
 import { describe, expect, it } from 'vitest'
 import { FAILPOINTS } from '../../src/base/failpoint.ts'
+import { contract } from '../../src/host/contract/contract.ts'
 import { COMMANDS } from '../../src/surfaces/cli/command-table.ts'
 import { ROOT, blocks, page, runs } from './pages.ts'
+
+/** What other servers of this kind have. */
+const OTHER_COMMANDS =
+  'CREATE_NODE STOP_NODE LIST_NODES GET_NODE FORK_NODE EXECUTE_GRAPH CANCEL_GRAPH RUN_COMMAND EXECUTE_INPUT SEND_INTERRUPT WRITE_DATA GET_BUFFER GET_HISTORY SHUTDOWN PING START_WORKFLOW STOP_WORKFLOW PAUSE_WORKFLOW RESUME_WORKFLOW WORKFLOW_STATUS WORKFLOW_INPUT LIST_WORKFLOWS SUBSCRIBE_WORKFLOW'.split(
+    ' ',
+  )
+const OTHER_EVENTS =
+  'NODE_CREATED NODE_READY NODE_BUSY NODE_STOPPED GRAPH_STARTED STEP_STARTED STEP_COMPLETED STEP_FAILED GRAPH_COMPLETED OUTPUT_CHUNK OUTPUT_PARSED ERROR SERVER_SHUTDOWN LOOP_ITERATION BRANCH_TAKEN GATE_WAITING GATE_RESOLVED LOG STARTED COMPLETED FAILED PAUSED RESUMED CANCELLED MAP_ITEM_START MAP_ITEM_COMPLETE'.split(
+    ' ',
+  )
 
 describe('docs/errors.md', () => {
   it('has a section for every error code, and for no other', () => {
@@ -49,6 +60,32 @@ describe('docs/guide/testing.md', () => {
   it('names every failpoint, and no other', () => {
     const named = [...page('docs/guide/testing.md').text.matchAll(/`([a-z]+-(?:before|half|after))`/g)]
     expect(new Set(named.map((found) => found[1]))).toEqual(new Set(FAILPOINTS))
+  })
+})
+
+describe('docs/guide/server.md', () => {
+  it('lists every name of the contract once, with its scope, and no other', () => {
+    const [, table = ''] = /^## What can be asked\n([^]*?)\n\n[^|]/m.exec(page('docs/guide/server.md').text) ?? []
+    const listed = [...table.matchAll(/^\| (`.*?) \| (read|answer|control) \|/gm)].flatMap(([, names = '', scope]) => {
+      let of = ''
+      return [...names.matchAll(/`([a-z.]+)`/g)].map(([, name = '']) => {
+        // The first of a row says of what the others are.
+        if (name.includes('.')) of = name.slice(0, name.indexOf('.') + 1)
+        return `${name.includes('.') ? '' : of}${name} ${scope}`
+      })
+    })
+    const known = Object.entries(contract).map(([name, { scope }]) => `${name} ${scope}`)
+    expect(listed.toSorted()).toEqual(known.toSorted())
+  })
+
+  it('says what every command and event of tools before it is called here', () => {
+    const { text } = page('docs/guide/server.md')
+    const [, other = ''] = /^### By other names\n([^]*?)\n## /m.exec(text) ?? []
+    const names = [...other.matchAll(/`((?:runs|nodes|sessions|questions|signals|definitions)\.[a-z]+)`/g)]
+    expect(names.length).toBeGreaterThan(20)
+    expect(names.map(([, name = '']) => name).filter((name) => !Object.hasOwn(contract, name))).toEqual([])
+    const missing = [...OTHER_COMMANDS, ...OTHER_EVENTS].filter((name) => !other.includes(name))
+    expect(missing).toEqual([])
   })
 })
 

@@ -1,6 +1,8 @@
 /** Who may come in at /mcp, and how long what is kept for them lives. */
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { expect, it } from 'vitest'
+import { connect as connectSocket } from 'node:net'
+import { workflow } from 'nerve'
+import { expect, it, onTestFinished } from 'vitest'
 import { dataOf, officialClient, surfaceUnderTest, tool, type Surface } from './surface-under-test.ts'
 
 const INITIALIZE = {
@@ -101,6 +103,48 @@ it('a session whose handshake is refused is not kept, and there are not too many
   await begin(surface)
   await begin(surface)
   expect((await raw(surface, INITIALIZE)).status).toBe(429)
+  // Those of others are not taken from them.
+  await begin(surface, surface.tokens.create('phone', 'read').secret)
+})
+
+it('who asks and does not read is not answered any more', async () => {
+  const limits = { maxUnread: 1_000_000, patience: 1_000, rate: { burst: 100_000, perSecond: 100_000 } }
+  const definitions = [workflow('vast', async () => 'x'.repeat(300_000))]
+  const surface = await surfaceUnderTest({}, { server: limits, host: { store: 'memory', definitions } })
+  const handle = await surface.host.start(definitions[0] as never)
+  await handle.result()
+  const session = await begin(surface)
+  const { port, host, pathname } = new URL(surface.url)
+  const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'runs_journal', arguments: { run: handle.id } } }
+  const token = surface.tokens.list()[0]?.secret ?? ''
+  const ask = (id: number): string => {
+    const body = JSON.stringify({ ...call, id })
+    const headers = {
+      host,
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'mcp-session-id': session,
+    }
+    const more = { accept: 'application/json, text/event-stream', 'content-length': body.length }
+    const lines = Object.entries({ ...headers, ...more }).map(([name, value]) => `${name}: ${value}\r\n`)
+    return `POST ${pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+  }
+  let id = 10
+  const sockets = Array.from({ length: 30 }, () => {
+    const socket = connectSocket(Number(port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => undefined).pause()
+    return socket
+  })
+  const asking = setInterval(() => {
+    for (const socket of sockets) if (socket.writable) socket.write(ask((id += 1)))
+  }, 10)
+  onTestFinished(() => clearInterval(asking))
+  const again = async (): Promise<number> => (await raw(surface, LIST, { session })).status
+  await expect.poll(again, { timeout: 15_000 }).toBe(429)
+  clearInterval(asking)
+  await expect.poll(again, { timeout: 15_000 }).toBe(200)
+  expect(surface.problems).toEqual([])
 })
 
 it('requests without a session leave nothing behind, also when the client goes in the middle', async () => {

@@ -60,7 +60,7 @@ export interface Asking {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-type Filled = Readonly<Record<string, string>> | 'decline'
+type Filled = Readonly<Record<string, string>> | 'decline' | 'cancel'
 
 export interface ClientOptions {
   readonly era: Era
@@ -90,7 +90,7 @@ export function officialClient({ era, fill, byHand = false }: ClientOptions): {
       const asking = { message: params.message, fields: form.requestedSchema.properties }
       asked.push(asking)
       const filled = await fill(asking)
-      return filled === 'decline' ? { action: 'decline' } : { action: 'accept', content: { ...filled } }
+      return typeof filled === 'string' ? { action: filled } : { action: 'accept', content: { ...filled } }
     })
   onTestFinished(() => client.close())
   return { client, asked }
@@ -119,7 +119,8 @@ export async function surfaceUnderTest(
   const folder = mkdtempSync(join(tmpdir(), 'nerve-mcp-'))
   const problems: unknown[] = []
   const onProblem = (error: unknown): void => void problems.push(error)
-  const host = await createHost({ ...hostOptions, definitions, onProblem })
+  const all = [...definitions, ...(hostOptions.definitions ?? [])]
+  const host = await createHost({ ...hostOptions, definitions: all, onProblem })
   const service = createService(host, { onProblem })
   const tokens = openTokens(join(folder, 'tokens.json'))
   let open = 0

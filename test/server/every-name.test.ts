@@ -323,7 +323,9 @@ async function webSocketConnection(): Promise<Connection> {
     socket.send(JSON.stringify({ id: last, ...frame }))
   }
   const failed = (error: unknown): Error => Object.assign(new Error((error as Error).message), error)
+  const over = new AbortController()
   return {
+    closed: over.signal,
     call: (call, input) =>
       new Promise((resolve, reject) =>
         ask({ call, input }, ({ result, error }) => (error === undefined ? resolve(result) : reject(failed(error)))),
@@ -340,6 +342,7 @@ async function webSocketConnection(): Promise<Connection> {
       }
     },
     close: async () => {
+      over.abort()
       socket.close()
       await once(socket, 'close')
     },

@@ -78,10 +78,14 @@ describe.skipIf(!has('curl'))('curl', () => {
 })
 
 describe.skipIf(!has('nc'))('nc', () => {
-  it('speaks the line protocol on the unix socket', async () => {
-    const nc = spawn('nc', ['-U', under.socket])
+  it.each(['the unix socket', 'TCP'])('speaks the line protocol on %s', async (way) => {
+    const nc = spawn('nc', way === 'TCP' ? ['127.0.0.1', new URL(under.url).port] : ['-U', under.socket])
     try {
       const lines = linesOf(nc.stdout)
+      if (way === 'TCP') {
+        nc.stdin.write(`{"token":"${under.token}"}\n`)
+        expect(await lines()).toEqual({ result: { scope: 'control' } })
+      }
       nc.stdin.write('{"call":"health"}\n')
       expect(await lines()).toMatchObject({ result: { ok: true, version: '1.2.3' } })
       nc.stdin.write('{"id":"a","feed":"runs.stream","input":{"definition":"review","input":{"file":"n"}}}\n')

@@ -13,6 +13,9 @@ import {
   type Tokens,
 } from 'nerve/server'
 import { createSessionManager } from 'nerve/sessions'
+import { createClient } from '../../src/surfaces/client/client.ts'
+import { serviceConnection } from '../../src/surfaces/client/service-connection.ts'
+import { mcpMount } from '../../src/surfaces/mcp/mcp-mount.ts'
 
 /** Asks, waits for a signal, and says what it heard. */
 const review = workflow('review', { description: 'asks a person' }, async (ctx, input: { file: string }) => {
@@ -85,7 +88,15 @@ export async function hostUnderTest(
   mkdirSync(join(folder, 'run'), { mode: 0o700 })
   const tokens = openTokens(join(folder, 'tokens.json'))
   const socket = join(folder, 'run', 'nerve.sock')
-  const server = await startServer({ service, socket, tcp: { port: 0 }, tokens, version: '1.2.3', onProblem, ...more })
+  const mcp = mcpMount(
+    ({ caller }) => createClient(serviceConnection(service, { caller, close: () => Promise.resolve() })),
+    { workflows: 'all', onProblem },
+  )
+  const server = await startServer({
+    ...{ service, socket, tcp: { port: 0 }, tokens, version: '1.2.3', onProblem },
+    mounts: { '/mcp': mcp },
+    ...more,
+  })
   return {
     host,
     server,

@@ -11,15 +11,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { request, type IncomingMessage, type RequestOptions } from 'node:http'
-import { connect as connectSocket, createServer } from 'node:net'
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { connect, connectHttp } from 'nerve/client'
+import { connect, connectHttp, type EventItem } from 'nerve/client'
 import { openTokens, startServer } from 'nerve/server'
+import { Doorkeeper } from '../../src/surfaces/server/doorkeeper.ts'
 import { hostUnderTest, type UnderTest } from './host-under-test.ts'
 
 let under: UnderTest
@@ -96,6 +97,48 @@ describe('tokens', () => {
       )
       .toBe('not-allowed')
     await client.close()
+  })
+
+  it('that are taken back get no answer to what they had asked before', async () => {
+    const { secret } = under.tokens.create('waits', 'read')
+    const near = await connect(under.socket)
+    const run = await near.runs.start('waiting')
+    const clients = [
+      await connect(under.url.replace('http', 'tcp'), { token: secret }),
+      await connectHttp(under.url, secret),
+    ]
+    const told = clients.flatMap((client) => [
+      client.run(run.id).wait({ timeout: 60_000 }).then(String, codeOf),
+      lastOf(client.run(run.id).events()).catch(codeOf),
+    ])
+    const socket = new WebSocket(`${under.url.replace('http', 'ws')}/v1/socket`, {
+      headers: { authorization: `Bearer ${secret}` },
+    })
+    const messages: string[] = []
+    socket.on('message', (data) => messages.push((data as Buffer).toString()))
+    await once(socket, 'open')
+    const gone = once(socket, 'close')
+    socket.send(`{"id":1,"call":"runs.wait","input":{"run":"${run.id}","timeout":60000}}`)
+    socket.send(`{"id":2,"feed":"events","input":{"run":"${run.id}"}}`)
+    await expect.poll(() => messages.length).toBeGreaterThan(0)
+    under.tokens.revoke('waits')
+    // Each is looked at again within a second of its last look: the last of them, after this.
+    const late = await connect(under.url.replace('http', 'tcp'), { token: under.token })
+    const looked = Date.now()
+    await expect
+      .poll(async () => (await late.health()).ok && Date.now() - looked > 1_000, { timeout: 10_000 })
+      .toBe(true)
+    await run.signal('go', 'a secret')
+    await run.result()
+    expect(await Promise.all(told)).toEqual([
+      'not-allowed',
+      'not-allowed',
+      'not-allowed',
+      expect.not.stringMatching('run-completed'),
+    ])
+    await gone
+    expect(messages.join('')).not.toContain('a secret')
+    await Promise.all([...clients, near, late].map((client) => client.close()))
   })
 
   it('are not taken from a file that others can read, or from a link', () => {
@@ -296,12 +339,57 @@ describe('where it listens', () => {
   it('is loopback, unless somebody means it, and never without a token', async () => {
     const tokens = openTokens(join(scratch(), 'tokens.json'))
     await expect(startServer({ service, tcp: { port: 0 } })).rejects.toThrow('needs tokens')
-    await expect(startServer({ service, tokens, tcp: { port: 0, host: '0.0.0.0' } })).rejects.toThrow('beyondLoopback')
+    for (const host of [
+      '0.0.0.0',
+      '::',
+      '127.evil.example',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      '::ffff:10.0.0.1',
+    ])
+      await expect(startServer({ service, tokens, tcp: { port: 0, host } })).rejects.toThrow('beyondLoopback')
     const server = await startServer({ service, tokens, tcp: { port: 0, host: '0.0.0.0', beyondLoopback: true } })
     await server.close()
     await expect(startServer({ service })).rejects.toThrow('needs a socket')
   })
 })
+
+const HAS_IPV6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+
+it.skipIf(!HAS_IPV6).each(['::1', '[::1]', 'localhost'])('%s is loopback, with its own name', async (host) => {
+  const tokens = openTokens(join(scratch(), 'tokens.json'))
+  const service = { call: () => Promise.resolve({ ok: true }), feed: () => Promise.reject(new Error('none')) }
+  const server = await startServer({ service, tokens, tcp: { port: 0, host } })
+  try {
+    const client = await connectHttp(server.url ?? '', tokens.list()[0]?.secret)
+    expect(await client.health()).toEqual({ ok: true })
+    await client.close()
+  } finally {
+    await server.close()
+  }
+})
+
+it('on the port of the protocol, addresses have no port', () => {
+  const doorkeeper = new Doorkeeper({ hosts: ['Nerve.example'] })
+  const at = (localPort: number, host: string): void =>
+    doorkeeper.checkAddress({ host }, { localPort, localAddress: '127.0.0.1' } as Socket)
+  for (const host of ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST:80', 'nerve.example']) at(80, host)
+  expect(() => at(4400, 'localhost')).toThrow('There is no host')
+  expect(() => at(80, 'evil.example')).toThrow('There is no host')
+  at(4400, 'nerve.example')
+  at(4400, 'NERVE.example:4400')
+})
+
+function codeOf(error: unknown): string {
+  return (error as { code: string }).code
+}
+
+/** The type of the last event. */
+async function lastOf(items: AsyncIterable<EventItem>): Promise<string> {
+  let last = ''
+  for await (const { type } of items) last = type
+  return last
+}
 
 function safe(value: unknown): string {
   try {

@@ -31,7 +31,7 @@ export interface AuditOptions {
 type Journals = Pick<Host, 'runs' | 'run' | 'journal'>
 
 export function auditCalls(host: Host): Calls<'audit'> {
-  return { audit: async (wanted) => [...(await auditTrail(host, wanted))] }
+  return { audit: async (wanted, { read }) => [...(await read(() => auditTrail(host, wanted)))] }
 }
 
 /** The newest first. */

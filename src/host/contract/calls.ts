@@ -7,6 +7,10 @@ import type { Delivered } from './project-feed.ts'
 export interface Asked {
   readonly actor: Actor
   readonly signal: AbortSignal
+  /** They may look, and nothing more: nothing is opened, started or used up for them. */
+  readonly onlyLooks: boolean
+  /** Reads much: a few at once, so that what many ask for is not in memory at the same time. */
+  readonly read: <Value>(work: () => Promise<Value>) => Promise<Value>
 }
 
 export type Calls<Names extends CallName = CallName> = {

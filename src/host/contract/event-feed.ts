@@ -1,6 +1,6 @@
 /** The feed of the contract: the events of one run or of all, filtered, each with where the feed goes on after it. */
 import { NerveError } from '../../base/nerve-error.ts'
-import { matcher } from '../../engine/bus.ts'
+import { matcher } from '../../base/pattern.ts'
 import { isLive, type FeedItem } from '../../engine/feed.ts'
 import type { Host } from '../host.ts'
 import type { Checked } from './contract.ts'

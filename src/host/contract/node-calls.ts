@@ -14,7 +14,7 @@ import type { Session } from '../sessions/session.ts'
 import { given, type Calls, type Feeds } from './calls.ts'
 import type { CallName, Output } from './contract.ts'
 import { endNode, removeNode } from './end-node.ts'
-import { Places, type NodeCallOptions, type Wanted } from './places.ts'
+import { Places, onlyInControl, type NodeCallOptions, type Wanted } from './places.ts'
 import { sessionCalls } from './session-calls.ts'
 import { startedFeed } from './started-feed.ts'
 import { watchFeed } from './watch-feed.ts'
@@ -39,7 +39,8 @@ export function nodeFeeds(host: Host, options: NodeCallOptions): Feeds<'nodes.st
   return {
     'nodes.stream': (wanted, { signal, actor }) =>
       startedFeed(host, () => startIn(host, places, { ...wanted, ...actor }), signal),
-    'nodes.watch': (wanted, { signal }) => watchFeed(places, wanted, signal),
+    'nodes.watch': (wanted, { signal, onlyLooks }) =>
+      watchFeed(onlyLooks ? places.running(wanted) : places.beside(wanted), signal),
   }
 }
 
@@ -47,8 +48,10 @@ function usingCalls(places: Places): Calls<Using> {
   return {
     'nodes.run': ({ line, ...wanted }) => places.use(places.reached(wanted), (node) => node.use('run', line)),
     'nodes.write': ({ text, ...wanted }) => places.use(places.reached(wanted), (node) => node.use('write', text)),
-    'nodes.read': async ({ tail, screen, ...wanted }) => {
-      const { node, letGo } = await places.reached(wanted)
+    'nodes.read': async ({ tail, screen, ...wanted }, { onlyLooks }) => {
+      if (onlyLooks && tail === undefined && screen !== true)
+        throw onlyInControl('To read on is to take what was printed from others: give tail or screen, or come')
+      const { node, letGo } = await (onlyLooks ? places.running(wanted) : places.reached(wanted))
       try {
         return await readNode(node, given({ tail, screen }))
       } finally {
@@ -77,14 +80,14 @@ function executingCalls(
       const handle = await startIn(host, places, { ...wanted, ...actor, input })
       return wait === false ? { run: handle.id } : { run: handle.id, output: await handle.result() }
     },
-    'nodes.history': async ({ node, session: of, ...filter }) => {
+    'nodes.history': async ({ node, session: of, ...filter }, asked) => {
       const { name, session } = await places.find({ node, session: of })
       const { dir } = host
       // Nothing is opened to be read; what is open may have lines that are not written yet.
       const open = sessions.get(session) ?? (dir === undefined ? await sessions.open(session) : undefined)
-      const read =
+      const read = async () =>
         open?.history(name, given(filter)) ?? nodeHistory({ dir: dir ?? '', session, node: name }, given(filter))
-      const { entries, unreadable } = await read
+      const { entries, unreadable } = await asked.read(read)
       return { entries: [...entries], unreadable }
     },
   }

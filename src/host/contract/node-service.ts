@@ -16,11 +16,13 @@ export function createNodeService(host: Host, options: NodeCallOptions): Service
   const feeds = new Map<string, unknown>(Object.entries(nodeFeeds(host, options)))
   return {
     call: async (name, input, caller, signal = new AbortController().signal) =>
-      handlerOf(calls, name)(input, { actor: actorOf(caller), signal }),
+      handlerOf(calls, name)(input, { ...EVERYTHING, actor: actorOf(caller), signal }),
     feed: async (name, input, caller, signal) =>
-      handlerOf(feeds, name)(input, { actor: actorOf(caller), signal }) as ReturnType<Service['feed']>,
+      handlerOf(feeds, name)(input, { ...EVERYTHING, actor: actorOf(caller), signal }) as ReturnType<Service['feed']>,
   }
 }
+
+const EVERYTHING: Pick<Asked, 'onlyLooks' | 'read'> = { onlyLooks: false, read: (work) => work() }
 
 type Handler = (input: unknown, asked: Asked) => unknown
 

@@ -94,6 +94,15 @@ export class Places {
     return isOpen || entry.pane === undefined ? this.held(wanted) : this.byItself(entry)
   }
 
+  /** For who may only look: what runs here. Nothing is opened or started for them. */
+  async running(wanted: Wanted): Promise<Reached> {
+    const entry = await this.find(wanted)
+    const node = this.#options.sessions.get(entry.session)?.node(entry.name)
+    if (node?.state !== 'ready' && node?.state !== 'busy')
+      throw onlyInControl(`'${entry.name}' does not run here, and would have to be started: come`)
+    return { entry, node, letGo: () => Promise.resolve() }
+  }
+
   async byItself(entry: CatalogEntry): Promise<Reached> {
     const node = await nodeByItself(entry, this.#options.plans)
     return { entry, node, letGo: () => node.detach() }
@@ -111,6 +120,13 @@ export class Places {
     }
     return { session: entry.session, node: entry.name }
   }
+}
+
+/** `what` ends before the words: with the scope 'control'. */
+export function onlyInControl(what: string): NerveError {
+  return new NerveError('not-allowed', `${what} with the scope 'control'.`, {
+    data: { reason: 'scope', scope: 'control' },
+  })
 }
 
 /** Without a project folder there are only the open ones. */

@@ -32,7 +32,10 @@ function keptCalls(host: Host): Calls<Kept> {
   return {
     'runs.plan': async ({ run }) => ({ ...(await host.plan(run)) }) as Output<'runs.plan'>,
     'runs.replay': async ({ run }) => ({ ...(await host.replay(run)) }) as unknown as Output<'runs.replay'>,
-    'runs.export': async ({ run }) => ({ run: (await host.run(run)).root, text: await host.export(run) }),
+    'runs.export': async ({ run }, { read }) => ({
+      run: (await host.run(run)).root,
+      text: await read(() => host.export(run)),
+    }),
     'runs.import': async ({ text }) => {
       const { id } = await host.import(text)
       return { run: id, status: (await host.run(id)).status }
@@ -46,11 +49,14 @@ export function drivingCalls(host: Host): Calls<Exclude<Names, 'runs.start'>> {
   return {
     'runs.list': (filter) => host.runs(given(filter)),
     'runs.get': ({ run }) => host.run(run),
-    'runs.journal': async ({ run, after = 0, limit }) => {
-      const entries = (await host.journal(run)).slice(after, limit === undefined ? undefined : after + limit)
+    'runs.journal': async ({ run, after = 0, limit }, { read }) => {
+      const entries = (await read(() => host.journal(run))).slice(
+        after,
+        limit === undefined ? undefined : after + limit,
+      )
       return entries.map(({ event, run: of, seq, time }) => ({ ...event, run: of, seq, time }))
     },
-    'runs.wait': async ({ run, until = 'end', timeout = WAIT_MS }, { signal }) => {
+    'runs.wait': async ({ run, until = 'end', timeout = WAIT_MS }, { signal, read }) => {
       const { run: id } = await host.run(run)
       // Not a signal of its own for the time: that would stay in memory until the time is over, whoever waits.
       const enough = new AbortController()
@@ -63,7 +69,7 @@ export function drivingCalls(host: Host): Calls<Exclude<Names, 'runs.start'>> {
         clearTimeout(timer)
         signal.removeEventListener('abort', stop)
       }
-      return outcome(host, id)
+      return read(() => outcome(host, id))
     },
     'runs.pause': async ({ run }, { actor }) => {
       await (await host.handle(run)).pause(actor)

@@ -2,6 +2,7 @@
  * The contract kept by a host: checks who asks, checks what is asked, and does it. Every transport goes through here, so
  * that they cannot differ. It knows nothing of sockets.
  */
+import { FewAtOnce } from '../../base/few-at-once.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import { nearest } from '../../base/nearest.ts'
 import { parseWith, type Schema } from '../../base/schema.ts'
@@ -9,7 +10,7 @@ import type { Actor, Budget } from '../../journal/events.ts'
 import type { Host } from '../host.ts'
 import { createSessionManager, type SessionManager } from '../sessions/session-manager.ts'
 import type { SessionPlan } from '../sessions/session.ts'
-import type { Asked, Calls, Feeds } from './calls.ts'
+import { given, type Asked, type Calls, type Feeds } from './calls.ts'
 import { contract, isFeed, isName, type Checked, type Name } from './contract.ts'
 import { auditCalls } from './audit-calls.ts'
 import { definitionCalls } from './definition-calls.ts'
@@ -79,20 +80,21 @@ export function createService(host: Host, options: ServiceOptions = {}): Service
     'runs.stream': (wanted, { signal, actor }) =>
       startedFeed(host, () => startRun(host, known, { ...wanted, ...actor }), signal),
   }
+  const askedBy = asker()
   return {
     async call(name, input, caller, signal = new AbortController().signal) {
       const known = nameOf(name)
       if (isFeed(known)) throw wrongKind(name, 'is a feed: subscribe to it')
       const checked = await admitted(known, input, caller)
       const handler = calls[known] as (input: unknown, asked: Asked) => unknown
-      return handler(checked, { actor: actorOf(caller), signal })
+      return handler(checked, askedBy(caller, signal))
     },
     async feed(name, input, caller, signal) {
       const known = nameOf(name)
       if (!isFeed(known)) throw wrongKind(name, 'is not a feed: call it')
       const checked = await admitted(known, input, caller)
       const handler = feeds[known] as (input: unknown, asked: Asked) => Promise<AsyncIterable<Delivered>>
-      return handler(checked, { actor: actorOf(caller), signal })
+      return handler(checked, askedBy(caller, signal))
     },
   }
 }
@@ -174,6 +176,13 @@ function isGiven(input: unknown, field: string): boolean {
   return typeof input === 'object' && input !== null && (input as Record<string, unknown>)[field] !== undefined
 }
 
-function actorOf({ by, via }: Caller): Actor {
-  return { ...(by === undefined ? {} : { by }), ...(via === undefined ? {} : { via }) }
+const MOST_READS = 4
+
+/** Neighbours do not wait for what others read. */
+function asker(): (caller: Caller, signal: AbortSignal) => Asked {
+  const [near, far] = [new FewAtOnce(MOST_READS), new FewAtOnce(MOST_READS)]
+  return ({ by, via, scope, local }, signal) => {
+    const read: Asked['read'] = (work) => (local ? near : far).take(work)
+    return { actor: given({ by, via }), signal, onlyLooks: scope !== 'control', read }
+  }
 }

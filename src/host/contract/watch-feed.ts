@@ -2,7 +2,7 @@
 import { NerveError } from '../../base/nerve-error.ts'
 import type { FeedItem } from '../../engine/feed.ts'
 import type { ManagedNode } from '../sessions/managed-node.ts'
-import type { Places, Wanted } from './places.ts'
+import type { Reached } from './places.ts'
 import type { Delivered } from './project-feed.ts'
 
 const BUFFER = 1_024
@@ -19,12 +19,8 @@ interface TerminalPart {
 }
 
 /** Opens the feed: nothing that is printed after that is missing in it. */
-export async function watchFeed(
-  places: Places,
-  wanted: Wanted,
-  signal: AbortSignal,
-): Promise<AsyncIterable<Delivered>> {
-  const { entry, node, letGo } = await places.beside(wanted)
+export async function watchFeed(reached: Promise<Reached>, signal: AbortSignal): Promise<AsyncIterable<Delivered>> {
+  const { entry, node, letGo } = await reached
   try {
     const inlet = new Inlet(node, `session/${entry.session}/node/${entry.name}`)
     // One that was stopped is not started by looking at it.

@@ -77,10 +77,11 @@ export async function daemonClient(dir: string, out: Output, via: string): Promi
       try {
         return await connection.call(name, input, signal)
       } catch (error) {
-        if (!isNerveError(error, 'connection-lost')) throw error
+        if (!isNerveError(error, 'connection-lost') || connection.closed.aborted) throw error
         await revived(dir, daemonCommand(dir))
-        // What was never sent can be sent now. What was may have been done.
-        if (error.data['reached'] === false) return connection.call(name, input, signal)
+        // What was never sent can be sent now, and who only looks can look again. Everything else may have been done.
+        const { isSafe } = await import('../../host/contract/contract.ts')
+        if (error.data['reached'] === false || isSafe(name)) return connection.call(name, input, signal)
         throw error
       }
     },

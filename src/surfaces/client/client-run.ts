@@ -1,7 +1,7 @@
 import { NerveError, errorFrom, isNerveError } from '../../base/nerve-error.ts'
 import type { Input, Output } from '../../host/contract/contract.ts'
 import type { CallOptions, ClientParts } from './client.ts'
-import { itemsOf, type EventItem, type EventOptions } from './events.ts'
+import { itemsOf, pause, type EventItem, type EventOptions } from './events.ts'
 
 /** A run in your hand, wherever it runs. */
 export interface ClientRun<Result = unknown> {
@@ -50,7 +50,11 @@ export function clientRun<Result>(parts: ClientParts, run: string): ClientRun<Re
 }
 
 /** Asks again and again: no answer takes so long that something on the way gives up. */
-async function ended({ call }: ClientParts, run: string, options: CallOptions = {}): Promise<Output<'runs.wait'>> {
+async function ended(
+  { call, connection: { closed } }: ClientParts,
+  run: string,
+  options: CallOptions = {},
+): Promise<Output<'runs.wait'>> {
   for (let tries = 1; ; tries += 1) {
     options.signal?.throwIfAborted()
     try {
@@ -59,8 +63,8 @@ async function ended({ call }: ClientParts, run: string, options: CallOptions = 
       if (now.ended) return now
       if (now.status === 'exhausted') throw spent(run)
     } catch (error) {
-      if (tries >= MOST_TRIES || !isNerveError(error, 'connection-lost')) throw error
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+      if (tries >= MOST_TRIES || closed.aborted || !isNerveError(error, 'connection-lost')) throw error
+      await pause(AGAIN_MS, closed)
     }
   }
 }

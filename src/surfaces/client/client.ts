@@ -2,7 +2,7 @@
 import type { CallName, Input, Output } from '../../host/contract/contract.ts'
 import { clientNode, type ClientNode } from './client-node.ts'
 import { clientRun, type ClientRun } from './client-run.ts'
-import type { Connection } from './connection.ts'
+import { unlessOver, type Connection } from './connection.ts'
 import { deliveries, itemsOf, startedItems, type EventItem, type EventOptions, type FollowOptions } from './events.ts'
 
 export interface CallOptions {
@@ -46,8 +46,8 @@ export interface Client {
 export type StartOptions = Omit<Input<'runs.start'>, 'definition' | 'input'>
 
 export function createClient(connection: Connection): Client {
-  const call: Client['call'] = async (name, input, options = {}) =>
-    (await connection.call(name, input, options.signal)) as Output<typeof name>
+  const call: Client['call'] = async (name, input, { signal } = {}) =>
+    (await unlessOver(connection.call(name, input, signal), signal, connection)) as Output<typeof name>
   const parts = { connection, call }
   return {
     call,
@@ -88,17 +88,21 @@ export interface ClientParts {
 
 async function* watchQuestions({ connection, call }: ClientParts, signal?: AbortSignal): AsyncGenerator<Question> {
   const told = new Set<string>()
-  const asked = deliveries(connection, { type: 'question-asked', ...(signal === undefined ? {} : { signal }) })
+  const until = signal === undefined ? {} : { signal }
   let first = true
-  for await (const { item } of asked) {
-    // The first thing that a feed of all runs gives is its place: from then on nothing is missed.
-    const open =
-      first || item !== undefined ? await call('questions.list', {}, signal === undefined ? {} : { signal }) : []
-    first = false
-    for (const question of open) {
-      if (told.has(question.id)) continue
-      told.add(question.id)
-      yield question
+  try {
+    for await (const { item } of deliveries(connection, { type: 'question-asked', ...until })) {
+      // The first thing that a feed of all runs gives is its place: from then on nothing is missed.
+      const open = first || item !== undefined ? await call('questions.list', {}, until) : []
+      first = false
+      for (const question of open) {
+        if (told.has(question.id)) continue
+        told.add(question.id)
+        yield question
+      }
     }
+  } catch (error) {
+    // Also in the middle of a list, somebody who stops is done.
+    if (signal?.aborted !== true && !connection.closed.aborted) throw error
   }
 }

@@ -15,6 +15,31 @@ export interface Connection {
   /** Ends when the feed does. Throws `connection-lost` when the way to the host is gone: then it can be opened again. */
   feed(name: FeedName, input: unknown, signal: AbortSignal): AsyncIterable<Delivery>
   close(): Promise<void>
+  /** Aborts when somebody closes it: then nothing is to be waited for or tried again. */
+  readonly closed: AbortSignal
+}
+
+/** What a call came to, unless nobody waits for it any more: not every connection can break it off. */
+export function unlessOver<Value>(
+  answer: Promise<Value>,
+  signal: AbortSignal | undefined,
+  { closed }: Pick<Connection, 'closed'>,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => reject(signal?.aborted === true ? (signal.reason as Error) : connectionClosed('the host'))
+    const letGo = (): void => {
+      signal?.removeEventListener('abort', end)
+      closed.removeEventListener('abort', end)
+    }
+    signal?.addEventListener('abort', end)
+    closed.addEventListener('abort', end)
+    answer.finally(letGo).then(resolve, reject)
+    if (signal?.aborted === true || closed.aborted) end()
+  })
+}
+
+export function connectionClosed(where: string): NerveError {
+  return new NerveError('connection-lost', `The connection to ${where} was closed.`)
 }
 
 export function connectionLost(where: string, cause?: unknown): NerveError {

@@ -2,7 +2,7 @@
 import { isNerveError } from '../../base/nerve-error.ts'
 import type { Input, Output } from '../../host/contract/contract.ts'
 import { Place } from '../../host/contract/place.ts'
-import type { Connection, Delivery } from './connection.ts'
+import { connectionClosed, type Connection, type Delivery } from './connection.ts'
 
 export type EventItem = Output<'events'>
 
@@ -37,12 +37,12 @@ export async function* startedItems(
 ): AsyncGenerator<EventItem, void, void> {
   let run: string | undefined
   const open = (signal: AbortSignal, after: string | undefined) =>
-    run === undefined || after === undefined
+    run === undefined
       ? connection.feed(name, input, signal)
-      : connection.feed('events', { run, after, live: true }, signal)
+      : connection.feed('events', { run, after: after ?? '0', live: true }, signal)
   // Whether something began that nobody heard of cannot be known: it must not begin again.
   const mayRetry = (): boolean => run !== undefined
-  for await (const { item } of following(open, { ...options, mayRetry })) {
+  for await (const { item } of following(connection, open, { ...options, mayRetry })) {
     run ??= item?.run
     if (item !== undefined) yield item
   }
@@ -55,7 +55,7 @@ export function deliveries(
   const options = { ...(signal && { signal }), ...(onLost && { onLost }), ...(onCursor && { onCursor }) }
   const open = (over: AbortSignal, after: string | undefined) =>
     connection.feed('events', after === undefined ? input : { ...input, after }, over)
-  return following(open, { ...options, after: input.after, mayRetry: () => true })
+  return following(connection, open, { ...options, after: input.after, mayRetry: () => true })
 }
 
 interface Following extends FollowOptions {
@@ -64,9 +64,12 @@ interface Following extends FollowOptions {
 }
 
 async function* following(
+  { closed }: Connection,
   open: (signal: AbortSignal, after: string | undefined) => AsyncIterable<Delivery>,
-  { signal: over = new AbortController().signal, onLost, onCursor, mayRetry, ...from }: Following,
+  { signal, onLost, onCursor, mayRetry, ...from }: Following,
 ): AsyncGenerator<EventDelivery, void, void> {
+  if (closed.aborted) throw connectionClosed('the host')
+  const over = signal === undefined ? closed : AbortSignal.any([signal, closed])
   const reached = new Reached(from.after)
   for (let tries = 1; ; tries += 1) {
     try {
@@ -122,7 +125,7 @@ class Reached {
 }
 
 /** With a little chance in it, so that many who lost the same host do not come back in the same moment. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms * (0.5 + Math.random() / 2))
     function done(): void {

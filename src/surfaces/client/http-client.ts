@@ -3,7 +3,7 @@ import { createClient, type Client } from './client.ts'
 import { httpConnection, type HttpConnectionOptions } from './http-connection.ts'
 
 /** A client of a host over HTTP, in Node or in a browser. Looks at once whether it is there. */
-export function connectHttp(
+export async function connectHttp(
   url: string,
   token?: string,
   options: Pick<HttpConnectionOptions, 'fetch'> = {},

@@ -1,7 +1,7 @@
 /** A host over HTTP. Uses nothing but what browsers have too. */
 import { NerveError } from '../../base/nerve-error.ts'
 import { decode, encodeInput, pathOf } from '../../host/contract/wire.ts'
-import { connectionLost, errorIn, notReached, type Connection, type Delivery } from './connection.ts'
+import { connectionClosed, connectionLost, errorIn, notReached, type Connection, type Delivery } from './connection.ts'
 import { serverSentEvents } from './server-sent-events.ts'
 
 export interface HttpConnectionOptions {
@@ -25,13 +25,14 @@ export function httpConnection({ url, token, fetch: own }: HttpConnectionOptions
     try {
       return await get(`${base}${pathOf(name)}`, { method: 'POST', headers, body, signal, redirect: 'error' })
     } catch (cause) {
-      if (signal.aborted) throw closed(base, cause)
+      if (signal.aborted) throw connectionClosed(base)
       throw notReached(base, cause)
     }
   }
   const both = (signal: AbortSignal | undefined): AbortSignal =>
     signal === undefined ? over.signal : AbortSignal.any([signal, over.signal])
   return {
+    closed: over.signal,
     async call(name, input, signal) {
       const response = await request(name, input, both(signal), 'application/json')
       return resultOf(response, base)
@@ -93,8 +94,4 @@ async function* deliveries(
     throw cause instanceof NerveError ? cause : connectionLost(base, cause)
   }
   if (!signal.aborted) throw connectionLost(base)
-}
-
-function closed(base: string, cause: unknown): NerveError {
-  return new NerveError('connection-lost', `The connection to ${base} was closed.`, { cause })
 }

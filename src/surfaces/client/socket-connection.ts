@@ -5,7 +5,7 @@
 import { connect, type Socket } from 'node:net'
 import { LineSplitter } from '../../base/line-splitter.ts'
 import { decode, encodeInput, type Reply } from '../../host/contract/wire.ts'
-import { connectionLost, errorIn, notReached, type Connection, type Delivery } from './connection.ts'
+import { connectionClosed, connectionLost, errorIn, notReached, type Connection, type Delivery } from './connection.ts'
 
 export interface SocketConnectionOptions {
   /** Where to: the path of a unix socket, or a host and a port. */
@@ -61,7 +61,7 @@ class Line {
   }
 
   close(): void {
-    this.#fail(connectionLost(this.#where))
+    this.#fail(connectionClosed(this.#where))
   }
 
   #receive(chunk: Buffer): void {
@@ -96,7 +96,7 @@ export function socketConnection({ to, token, via }: SocketConnectionOptions): C
   const over = new AbortController()
   let line: Promise<Line> | undefined
   const make = async (): Promise<Line> => {
-    if (over.signal.aborted) throw connectionLost(where)
+    if (over.signal.aborted) throw connectionClosed(where)
     return open(to, where, { token, via })
   }
   const shared = async (): Promise<Line> => {
@@ -106,6 +106,7 @@ export function socketConnection({ to, token, via }: SocketConnectionOptions): C
     return line
   }
   return {
+    closed: over.signal,
     async call(name, input, signal) {
       return asked(await shared(), `"call":${JSON.stringify(name)},"input":${encodeInput(input, name)}`, signal)
     },

@@ -23,7 +23,11 @@ import type { ClientFor, McpMountOptions } from './mcp-mount.ts'
 import { sendResponse, webRequest } from './web-exchange.ts'
 
 const IDLE_MS = 30 * 60_000
-const MOST_SESSIONS = 256
+/** Of each token, so that nobody takes them from others. */
+const MOST_SESSIONS = 64
+/** How the library begins what it says of a request that is none. */
+const REJECTED = 'Rejected inbound request'
+const METHODS: readonly string[] = ['GET', 'POST', 'DELETE']
 
 interface Session {
   readonly id: string
@@ -47,12 +51,17 @@ export class McpEndpoint implements Mount {
     this.#options = options
     this.#today = createMcpHandler(({ authInfo }) => this.#serverForOne(visitorIn(authInfo)), {
       legacy: 'reject',
-      ...(options.onProblem === undefined ? {} : { onerror: options.onProblem }),
+      // What is wrong with a request is told to who sent it, and fills no log.
+      onerror: (error) => void (error.message.startsWith(REJECTED) || options.onProblem?.(error)),
     })
   }
 
   async answer(visit: Visit): Promise<void> {
     const { request, visitor } = visit
+    if (!METHODS.includes(request.method ?? ''))
+      throw new NerveError('bad-input', `MCP takes ${METHODS.join(', ')}, not ${request.method}.`, {
+        data: { reason: 'method' },
+      })
     const parsedBody = request.method === 'POST' ? await visit.body() : undefined
     const asked = webRequest(visit)
     const more = { parsedBody, authInfo: authOf(visitor) }
@@ -106,8 +115,11 @@ export class McpEndpoint implements Mount {
   async #begin(visitor: Visitor, body: unknown): Promise<Session> {
     if (!isInitializeRequest(body))
       throw new NerveError('bad-input', 'A request of this revision of the protocol needs a session: initialize first.')
-    if (this.#sessions.size >= (this.#options.maxSessions ?? MOST_SESSIONS))
-      throw new NerveError('limit-reached', 'There are too many sessions here.', { retry: 'later' })
+    const own = [...this.#sessions.values()].filter(({ owner }) => isSame(owner, visitor.caller))
+    if (own.length >= (this.#options.maxSessions ?? MOST_SESSIONS))
+      throw new NerveError('limit-reached', 'There are too many sessions of this token here. End some of them.', {
+        retry: 'later',
+      })
     const id = randomUUID()
     const transport = new Transport({ sessionIdGenerator: () => id })
     const session: Session = { id, owner: visitor.caller, transport, ...(await this.#make(visitor)), open: 0 }

@@ -7,7 +7,7 @@ import type { McpServerOptions } from './mcp-server.ts'
 export interface McpMountOptions extends Omit<McpServerOptions, 'scope' | 'local'> {
   /** How long a session of a client that says nothing is kept, in ms (default 30 minutes). */
   readonly idle?: number | undefined
-  /** The most sessions at once (default 256). */
+  /** The most sessions of a token at once (default 64). */
   readonly maxSessions?: number | undefined
 }
 

@@ -1,6 +1,6 @@
 /** Requests and responses of Node as those of the web, which is what the library for MCP has. */
 import type { Visit } from '../server/mount.ts'
-import { streamLink } from '../server/link.ts'
+import { streamLink, type StreamLink } from '../server/link.ts'
 
 /** Without its body. It is aborted when the client goes. */
 export function webRequest({ request, response }: Visit): Request {
@@ -27,7 +27,16 @@ export async function sendResponse({ response, visitor, patience }: Visit, answe
   const decoder = new TextDecoder()
   for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
     if (!visitor.isWelcome()) stop()
-    else await link.send(decoder.decode(next.value, { stream: true }))
+    else await sendPiece(link, visitor, decoder.decode(next.value, { stream: true }))
   }
   link.close()
+}
+
+async function sendPiece(link: StreamLink, visitor: Visit['visitor'], text: string): Promise<void> {
+  const read = visitor.owe(text.length)
+  try {
+    await link.send(text)
+  } finally {
+    read()
+  }
 }

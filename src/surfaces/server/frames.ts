@@ -2,12 +2,13 @@
  * The line protocol for one client, on whatever carries its frames (see host/contract/wire.ts). Requests are answered as
  * they are done, not in order: the id tells which. What cannot be read is answered with an error, and changes nothing.
  */
-import { NerveError, errorData } from '../../base/nerve-error.ts'
+import { NerveError } from '../../base/nerve-error.ts'
 import type { Service } from '../../host/contract/service.ts'
 import { encode, errorOnWire, type FrameId, type Reply, type Request } from '../../host/contract/wire.ts'
-import type { Visitor } from './doorkeeper.ts'
+import { takenBack, type Visitor } from './doorkeeper.ts'
 import { itemText } from './item-text.ts'
 import type { Link } from './link.ts'
+import { readJson } from './read-json.ts'
 
 /** How much one client may have under way at once. */
 const MOST_OPEN = 256
@@ -46,11 +47,11 @@ export class Frames {
     this.#options.link.close()
   }
 
-  async receive(text: string): Promise<void> {
-    if (text.trim() === '') return
+  async receive(frame: Buffer): Promise<void> {
+    if (isBlank(frame)) return
     let id: FrameId | undefined
     try {
-      const request = requestIn(text)
+      const request = requestIn(frame)
       id = request.id
       await this.#answer(request)
     } catch (error) {
@@ -68,20 +69,17 @@ export class Frames {
       return this.#reply({ ...own, result: { scope: this.#visitor.caller.scope } })
     }
     const visitor = this.#welcome()
-    if (via !== undefined) return this.#reply({ ...own, result: this.#call(visitor, via) })
+    if (via !== undefined) return this.#reply({ ...own, result: this.#rename(visitor, via) })
     if (stop === true) return this.#open.get(id ?? '')?.abort()
     visitor.count()
-    if (call !== undefined) {
-      const result = await this.#during(id, (signal) => this.#options.service.call(call, input, visitor.caller, signal))
-      return this.#reply({ ...own, result: result ?? null })
-    }
+    if (call !== undefined) return this.#during(id, (signal) => this.#call({ name: call, input, own, visitor }, signal))
     if (feed === undefined) throw new NerveError('bad-input', 'A line has neither call, feed, stop nor token.')
     await this.#during(id, (signal) => this.#feed({ name: feed, input, own, visitor }, signal))
     return this.#reply({ ...own, end: true })
   }
 
   /** A neighbour may say what it is: a journal is read more easily with `cli` in it than with `socket`. */
-  #call(visitor: Visitor, via: string): object {
+  #rename(visitor: Visitor, via: string): object {
     if (!visitor.caller.local || !/^[a-z][a-z0-9-]{0,31}$/.test(via))
       throw new NerveError('bad-input', 'via is a short word, and only for callers on the unix socket.')
     this.#visitor = { ...visitor, caller: { ...visitor.caller, via } }
@@ -89,14 +87,20 @@ export class Frames {
   }
 
   #welcome(): Visitor {
-    if (this.#visitor?.isWelcome() === true) return this.#visitor
-    const known = this.#visitor !== undefined
-    this.#visitor = undefined
-    throw new NerveError(
-      'not-allowed',
-      known ? 'This token was rotated or revoked.' : 'A token is needed here: {"token":"…"} as the first line.',
-      { data: { reason: 'token' } },
-    )
+    const visitor = this.#visitor
+    if (visitor === undefined)
+      throw new NerveError('not-allowed', 'A token is needed here: {"token":"…"} as the first line.', {
+        data: { reason: 'token' },
+      })
+    this.#refuseTakenBack(visitor)
+    return visitor
+  }
+
+  #refuseTakenBack(visitor: Visitor): void {
+    if (visitor.isWelcome()) return
+    // Another token may have been given since.
+    if (this.#visitor === visitor) this.#visitor = undefined
+    throw takenBack()
   }
 
   /** Does something that the client can stop by its id. */
@@ -119,40 +123,63 @@ export class Frames {
     }
   }
 
-  async #feed(
-    { name, input, own, visitor }: { name: string; input: unknown; own: { id?: FrameId }; visitor: Visitor },
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** It is under way until there is room for the next answer: who asks and does not read is not answered without end. */
+  async #call({ name, input, own, visitor }: Asked, signal: AbortSignal): Promise<void> {
+    const result = (await this.#options.service.call(name, input, visitor.caller, signal)) ?? null
+    this.#refuseTakenBack(visitor)
+    const text = textOf({ ...own, result })
+    const read = visitor.owe(text.length)
+    try {
+      await this.#options.link.send(text)
+    } finally {
+      read()
+    }
+  }
+
+  async #feed({ name, input, own, visitor }: Asked, signal: AbortSignal): Promise<void> {
     const id = own.id === undefined ? '' : `"id":${JSON.stringify(own.id)},`
-    const items = await this.#options.service.feed(name, input, visitor.caller, signal)
-    for await (const { item, cursor } of items) {
-      if (!visitor.isWelcome()) this.#welcome()
-      const what = item === undefined ? '' : `"item":${itemText(item)}`
-      const where = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`
-      await this.#options.link.send(`{${id}${what}${what !== '' && where !== '' ? ',' : ''}${where}}\n`)
-      if (signal.aborted) return
+    const leave = visitor.listen()
+    try {
+      const items = await this.#options.service.feed(name, input, visitor.caller, signal)
+      for await (const { item, cursor } of items) {
+        this.#refuseTakenBack(visitor)
+        const what = item === undefined ? '' : `"item":${itemText(item)}`
+        const where = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`
+        await this.#options.link.send(`{${id}${what}${what !== '' && where !== '' ? ',' : ''}${where}}\n`)
+        if (signal.aborted) return
+      }
+    } finally {
+      leave()
     }
   }
 
   #reply(reply: Reply): Promise<void> {
-    let text: string
-    try {
-      text = encode(reply)
-    } catch (error) {
-      const { id } = reply
-      text = JSON.stringify({ ...(id === undefined ? {} : { id }), error: errorData(error) })
-    }
-    return this.#options.link.send(`${text}\n`)
+    return this.#options.link.send(textOf(reply))
   }
 }
 
-function requestIn(text: string): Request {
-  let found: unknown
+interface Asked {
+  readonly name: string
+  readonly input: unknown
+  readonly own: { readonly id?: FrameId }
+  readonly visitor: Visitor
+}
+
+function textOf(reply: Reply): string {
   try {
-    found = JSON.parse(text)
-  } catch {
-    throw new NerveError('bad-input', `A line is not JSON: ${JSON.stringify(text.slice(0, 60))}`)
+    return `${encode(reply)}\n`
+  } catch (error) {
+    const { id } = reply
+    return `${JSON.stringify({ ...(id === undefined ? {} : { id }), error: errorOnWire(error) })}\n`
   }
+}
+
+function isBlank(frame: Buffer): boolean {
+  return frame.length < 16 && frame.toString('latin1').trim() === ''
+}
+
+function requestIn(frame: Buffer): Request {
+  const found = readJson(frame, 'A line')
   if (typeof found !== 'object' || found === null || Array.isArray(found))
     throw new NerveError('bad-input', 'A line is not a JSON object.')
   const { id, call, feed, token, via, stop } = found as Readonly<Record<string, unknown>>

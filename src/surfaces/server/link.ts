@@ -1,9 +1,11 @@
 /** A way out to one client that never holds more for it than it should: who does not read is waited for, and then let go. */
-import type { Writable } from 'node:stream'
+import type { Duplex, Writable } from 'node:stream'
 
 export interface Link {
   /** Resolves when there is room for more. What is sent on a link that is over goes nowhere. */
   send(text: string): Promise<void>
+  /** Until when there is no room for more; undefined when there is. */
+  full(): Promise<void> | undefined
   close(): void
   /** Aborts when the client is gone. */
   readonly over: AbortSignal
@@ -42,6 +44,18 @@ export function streamLink(stream: Writable, patience = PATIENCE_MS): StreamLink
       room ??= untilRoom()
       return room
     },
+    full: () => room,
     close: () => void stream.end(),
   }
+}
+
+/** How long a client has to take a last word, and to go. */
+const LAST_WORD_MS = 1_000
+
+/** Ends a connection with a last word. Who stays is put out, so that nobody keeps a connection by not closing it. */
+export function endSoon(socket: Duplex, text = ''): void {
+  const late = setTimeout(() => socket.destroy(), LAST_WORD_MS)
+  socket.once('close', () => clearTimeout(late))
+  // What is still coming is read: otherwise the word might not arrive.
+  socket.resume().end(text)
 }

@@ -2,7 +2,7 @@
  * A host for other processes: one contract on a unix socket (the default), and on a TCP port where somebody asks for it.
  * Both speak the line protocol and HTTP, with server-sent events and WebSockets: the first byte tells which.
  */
-import type { Server as HttpServer } from 'node:http'
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, isIP, type AddressInfo, type Server as NetServer, type Socket } from 'node:net'
 import { rmSync } from 'node:fs'
 import { NerveError } from '../../base/nerve-error.ts'
@@ -10,7 +10,7 @@ import { LineSplitter } from '../../base/line-splitter.ts'
 import type { Service } from '../../host/contract/service.ts'
 import { Doorkeeper } from './doorkeeper.ts'
 import { Frames } from './frames.ts'
-import { streamLink } from './link.ts'
+import { PATIENCE_MS, endSoon, streamLink } from './link.ts'
 import type { Mounts } from './mount.ts'
 import type { Rate } from './rate-limit.ts'
 import { listenPrivately, prepareSocket } from './socket-file.ts'
@@ -31,7 +31,9 @@ export interface ServerOptions {
   readonly maxBody?: number
   /** How often a token may ask (default 500 a second, 1,000 at once). */
   readonly rate?: Rate
-  /** How long a client that does not read is waited for, in ms (default 30,000). Then it is let go, and can come back. */
+  /** The most characters of answers that wait to be read by a token (default 128 Mi). Then it gets no more. */
+  readonly maxUnread?: number
+  /** How long a client that does not read, or does not say what it wants, is waited for, in ms (default 30,000). Then it is let go. */
   readonly patience?: number
   /** The most connections at once (default 4,096). */
   readonly maxConnections?: number
@@ -64,8 +66,6 @@ const MAX_BODY = 1_048_576
 const MAX_CONNECTIONS = 4_096
 /** Cursors of many runs are long, and come in a header. */
 const MAX_HEADER = 65_536
-const FIRST_BYTE_MS = 30_000
-const LOOPBACK = /^(localhost|127\.|::1$|\[::1\]$)/
 
 export async function startServer(options: ServerOptions): Promise<Server> {
   check(options)
@@ -75,7 +75,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   try {
     const path = socket === undefined ? undefined : await prepareSocket(socket)
     if (path !== undefined) listening.push(await listenAt(entrance.door(true), path))
-    if (tcp !== undefined) listening.push(await listenAt(entrance.door(false), { host: '127.0.0.1', ...tcp }))
+    if (tcp !== undefined)
+      listening.push(await listenAt(entrance.door(false), { ...tcp, host: plainAddress(tcp.host) }))
     const address = tcp === undefined ? undefined : (listening.at(-1)?.address() as AddressInfo)
     return {
       socket: path,
@@ -102,13 +103,23 @@ function check({ socket, tcp, tokens }: ServerOptions): void {
   if (tcp === undefined) return
   if (tokens === undefined)
     throw new NerveError('bad-option', 'A TCP port needs tokens: every program on this machine can reach it.')
-  if (!LOOPBACK.test(tcp.host ?? '127.0.0.1') && tcp.beyondLoopback !== true)
+  if (!isLoopback(plainAddress(tcp.host)) && tcp.beyondLoopback !== true)
     throw new NerveError(
       'not-allowed',
-      `${tcp.host} can be reached from other machines. If that is meant, say so: beyondLoopback. Tokens and everything else ` +
+      `${tcp.host} can be reached from other machines. If that is meant, say so: beyondLoopback (--beyond-loopback). Tokens and everything else ` +
         'travel unencrypted; put a proxy with TLS in front of it, or use an SSH tunnel.',
       { data: { reason: 'host' } },
     )
+}
+
+/** As systems write it: without the brackets that addresses of pages have around it. */
+function plainAddress(host = '127.0.0.1'): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
+}
+
+/** Names that only begin like loopback may be anywhere. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
 function listenAt(server: NetServer, where: string | TcpOptions): Promise<NetServer> {
@@ -133,12 +144,14 @@ class Entrance {
   readonly #doorkeeper: Doorkeeper
   readonly #onProblem: (error: unknown) => void
   readonly #sockets = new Set<Socket>()
+  readonly #patience: number
   #http: Promise<HttpServer> | undefined
 
   constructor(options: ServerOptions) {
     this.#options = options
-    this.#doorkeeper = new Doorkeeper(options)
+    this.#patience = options.patience ?? PATIENCE_MS
     this.#onProblem = options.onProblem ?? ((error) => process.emitWarning(error as Error))
+    this.#doorkeeper = new Doorkeeper({ ...options, onProblem: this.#onProblem })
   }
 
   get connections(): number {
@@ -163,7 +176,7 @@ class Entrance {
     socket.once('close', () => this.#sockets.delete(socket))
     // A client that breaks off is no trouble of ours.
     socket.on('error', () => socket.destroy())
-    const late = setTimeout(() => socket.destroy(), FIRST_BYTE_MS)
+    const late = setTimeout(() => socket.destroy(), this.#patience)
     socket.once('close', () => clearTimeout(late))
     socket.once('readable', () => {
       clearTimeout(late)
@@ -181,7 +194,7 @@ class Entrance {
 
   #serveLines(socket: Socket, isNear: boolean): void {
     const { service, patience, maxBody = MAX_BODY } = this.#options
-    const link = streamLink(socket, patience)
+    const link = { ...streamLink(socket, patience), close: () => endSoon(socket) }
     const from = socket.remoteAddress ?? ''
     const admit = (secret: string) => this.#doorkeeper.withToken(secret, from, 'tcp')
     const visitor = isNear ? this.#doorkeeper.neighbour() : undefined
@@ -189,26 +202,33 @@ class Entrance {
     const lines = new LineSplitter(maxBody)
     const late = setTimeout(() => {
       if (!frames.isKnown) socket.destroy()
-    }, FIRST_BYTE_MS)
+    }, this.#patience)
     socket.once('close', () => clearTimeout(late))
     socket.on('data', (chunk) => {
-      const whole = lines.add(chunk)
+      const whole = lines.cut(chunk)
       for (const line of whole ?? []) frames.receive(line).catch(this.#onProblem)
       if (whole === undefined) {
-        socket.pause()
+        socket.removeAllListeners('data')
         frames.refuse(
           new NerveError('limit-reached', `A line is longer than ${maxBody} bytes.`, { data: { reason: 'size' } }),
         )
+        return
       }
+      // Who does not read the answers is not asked for more.
+      const room = link.full()
+      if (room === undefined) return
+      socket.pause()
+      void room.then(() => socket.resume())
     })
   }
 
   async #serveHttp(socket: Socket, isNear: boolean): Promise<void> {
     this.#http ??= this.#makeHttp()
     const http = await this.#http
-    const late = setTimeout(() => socket.destroy(), FIRST_BYTE_MS)
-    socket.once('close', () => clearTimeout(late))
-    arrivals.set(socket, { isNear, late })
+    const wait = (): NodeJS.Timeout => setTimeout(() => socket.destroy(), this.#patience)
+    const arrival = { isNear, open: 0, wait, late: wait() }
+    socket.once('close', () => clearTimeout(arrival.late))
+    arrivals.set(socket, arrival)
     http.emit('connection', socket)
   }
 
@@ -217,12 +237,17 @@ class Entrance {
     const [{ createServer: createHttp }, { answerHttp }] = await Promise.all([import('node:http'), import('./http.ts')])
     const { maxBody = MAX_BODY } = this.#options
     const options = { ...this.#options, maxBody, doorkeeper: this.#doorkeeper, onProblem: this.#onProblem }
-    const server = createHttp({ maxHeaderSize: MAX_HEADER, keepAliveTimeout: 30_000 }, (request, response) => {
-      void answerHttp(options, { request, response, isNear: isNeighbour(request.socket) })
+    const settings = {
+      ...{ maxHeaderSize: MAX_HEADER, keepAliveTimeout: this.#patience },
+      // Some clients offer to go on in another version of HTTP with every request.
+      shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
+    }
+    const server = createHttp(settings, (request, response) => {
+      void answerHttp(options, { request, response, isNear: entered(request, response) })
     })
-    server.timeout = 2 * FIRST_BYTE_MS
+    server.timeout = 2 * this.#patience
     server.on('upgrade', (request, socket, head) => {
-      const isNear = isNeighbour(request.socket)
+      const isNear = entered(request)
       import('./websocket.ts')
         .then(({ webSockets }) => webSockets(options).take({ request, socket, head, isNear }))
         .catch((error: unknown) => {
@@ -234,14 +259,27 @@ class Entrance {
   }
 }
 
-/** Where a connection for HTTP came in, and what ends it when no request comes. */
-const arrivals = new WeakMap<Socket, { readonly isNear: boolean; readonly late: NodeJS.Timeout }>()
+/** A connection for HTTP: where it came in, how many of its requests are not answered, and what ends it when none comes. */
+interface Arrival {
+  readonly isNear: boolean
+  open: number
+  readonly wait: () => NodeJS.Timeout
+  late: NodeJS.Timeout
+}
 
-/** Asked when a whole request has come. */
-function isNeighbour(socket: Socket): boolean {
+const arrivals = new WeakMap<Socket, Arrival>()
+
+/** A whole request has come. Tells whether it is a neighbour's; and the next one has to come as soon as the first had to. */
+function entered({ socket }: IncomingMessage, response?: ServerResponse): boolean {
   const arrival = arrivals.get(socket)
-  clearTimeout(arrival?.late)
-  return arrival?.isNear === true
+  if (arrival === undefined) return false
+  clearTimeout(arrival.late)
+  arrival.open += 1
+  response?.once('close', () => {
+    arrival.open -= 1
+    if (arrival.open === 0 && !socket.destroyed) arrival.late = arrival.wait()
+  })
+  return arrival.isNear
 }
 
 /** Lines are JSON objects. Requests begin with a letter. */

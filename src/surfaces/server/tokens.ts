@@ -165,10 +165,10 @@ function digest(secret: string): Buffer {
   return createHash('sha256').update(secret).digest()
 }
 
-/** Changes whenever the file does. Without the file nobody comes in. */
+/** Changes whenever the file does, or who may read it. Without the file nobody comes in. */
 function stampOf(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true })
-  return found === undefined ? 'none' : `${found.ino}:${found.mtimeNs}:${found.size}`
+  return found === undefined ? 'none' : `${found.ino}:${found.ctimeNs}:${found.size}`
 }
 
 function read(file: string): readonly Token[] {

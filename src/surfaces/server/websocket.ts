@@ -7,7 +7,7 @@ import type { Service } from '../../host/contract/service.ts'
 import { bearerIn, type Doorkeeper } from './doorkeeper.ts'
 import { Frames, type FramesOptions } from './frames.ts'
 import { statusOf } from './http-status.ts'
-import { PATIENCE_MS, type Link } from './link.ts'
+import { PATIENCE_MS, endSoon, type Link } from './link.ts'
 
 export interface WebSocketOptions {
   readonly service: Service
@@ -44,7 +44,11 @@ class WebSockets {
 
   constructor(options: WebSocketOptions) {
     this.#options = options
-    this.#server = new WebSocketServer({ noServer: true, maxPayload: options.maxBody, perMessageDeflate: false })
+    this.#server = new WebSocketServer({
+      ...{ noServer: true, maxPayload: options.maxBody, perMessageDeflate: false },
+      // The library answers every ping, whether its answers are read or not.
+      autoPong: false,
+    })
   }
 
   /** Takes over a connection, or refuses it with the status that a request would get. */
@@ -60,7 +64,7 @@ class WebSockets {
       const visitor = isNear ? doorkeeper.neighbour() : secret === undefined ? undefined : admit(secret)
       this.#server.handleUpgrade(request, socket, head, (client) => this.#serve(client, { visitor, admit }))
     } catch (error) {
-      socket.end(`HTTP/1.1 ${statusOf(error)} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+      endSoon(socket, `HTTP/1.1 ${statusOf(error)} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
     }
   }
 
@@ -74,29 +78,40 @@ class WebSockets {
     client.on('close', () => clearTimeout(late))
     // A client that breaks the protocol is closed by the library; the error is its own.
     client.on('error', () => client.terminate())
+    client.on('ping', (data) => {
+      if (client.readyState === client.OPEN && client.bufferedAmount <= MOST_UNSENT) client.pong(data)
+    })
     client.on('message', (data, isBinary) => {
-      if (isBinary) client.close(1003, 'text only')
-      else frames.receive((data as Buffer).toString('utf8')).catch(onProblem)
+      if (isBinary) return client.close(1003, 'text only')
+      frames.receive(data as Buffer).catch(onProblem)
+      const room = link.full()
+      if (room === undefined || client.isPaused) return
+      client.pause()
+      void room.then(() => client.resume())
     })
   }
 }
 
 function webSocketLink(client: WebSocket, patience = PATIENCE_MS): Link {
   const gone = new AbortController()
+  let room: Promise<void> | undefined
   client.once('close', () => gone.abort())
   return {
     over: gone.signal,
-    send: (text) =>
-      new Promise((resolve) => {
-        if (client.readyState !== client.OPEN) return resolve()
-        const isFull = client.bufferedAmount > MOST_UNSENT
-        const timer = isFull ? setTimeout(() => client.terminate(), patience) : undefined
-        client.send(text.trimEnd(), () => {
-          clearTimeout(timer)
-          if (isFull) resolve()
-        })
-        if (!isFull) resolve()
-      }),
+    send: (text) => {
+      if (client.readyState !== client.OPEN) return Promise.resolve()
+      const sent = Promise.withResolvers<void>()
+      client.send(text.trimEnd(), () => sent.resolve())
+      if (client.bufferedAmount <= MOST_UNSENT) return Promise.resolve()
+      const timer = setTimeout(() => client.terminate(), patience)
+      const waiting = sent.promise.then(() => {
+        clearTimeout(timer)
+        if (room === waiting) room = undefined
+      })
+      room = waiting
+      return waiting
+    },
+    full: () => room,
     close: () => client.close(1008),
   }
 }

@@ -1,0 +1,167 @@
+/** What a client leaves behind when somebody breaks off: nothing on the host, and nobody who waits. */
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { connect, connectHttp, standalone, type Client, type EventItem } from 'nerve/client'
+import { isNerveError } from '../../src/base/nerve-error.ts'
+import { definitions, hostUnderTest, type UnderTest } from './host-under-test.ts'
+
+let under: UnderTest
+beforeAll(async () => {
+  under = await hostUnderTest()
+})
+afterAll(() => under.end())
+afterEach(async () => {
+  for (const { run } of await under.host.runs({ status: ['waiting', 'running'] }))
+    await (await under.host.handle(run)).cancel()
+})
+
+const ways: Readonly<Record<string, () => Promise<Client>>> = {
+  'in process': () => standalone({ store: 'memory', definitions }),
+  'a unix socket': () => connect(under.socket),
+  TCP: () => connect(under.url.replace('http:', 'tcp:'), { token: under.token }),
+  HTTP: () => connectHttp(under.url, under.token),
+}
+
+/** What it came to, within less time than a client tries again. */
+async function outcome(promise: Promise<unknown>): Promise<string> {
+  const late = Promise.withResolvers<string>()
+  const timer = setTimeout(() => late.resolve('still waits'), 5_000)
+  const told = promise.then(
+    () => 'done',
+    (error: unknown) => (isNerveError(error) ? error.code : (error as Error).name),
+  )
+  const first = await Promise.race([told, late.promise])
+  clearTimeout(timer)
+  return first
+}
+
+async function all(items: AsyncIterable<unknown>): Promise<void> {
+  for await (const _item of items) continue
+}
+
+describe.each(Object.entries(ways))('over %s', (_way, open) => {
+  it('who leaves a loop has no feed open any more', async () => {
+    const client = await open()
+    const run = await client.runs.start('review', { file: 'a' })
+    await run.wait({ until: 'rest' })
+    const before = under.server.connections
+    const loops: AsyncIterable<unknown>[] = [
+      run.events({ live: true }),
+      client.events({ after: '0' }),
+      client.questions.watch(),
+      client.runs.stream('waiting'),
+    ]
+    for (const loop of loops) for await (const _item of loop) break
+    for (const loop of [run.events(), client.events({ after: '0' })])
+      await expect(
+        (async () => {
+          for await (const _item of loop) throw new Error('of the reader')
+        })(),
+      ).rejects.toThrow('of the reader')
+    await expect.poll(() => under.server.connections).toBeLessThanOrEqual(before + 1)
+    // What it started goes on without it.
+    await expect.poll(async () => (await client.runs.list({ status: ['waiting'] })).length).toBeGreaterThan(1)
+    await client.close()
+  })
+
+  it('a signal ends loops, and calls with its own error', async () => {
+    const client = await open()
+    const run = await client.runs.start('waiting')
+    const over = new AbortController()
+    const loops = [
+      run.events({ signal: over.signal }),
+      client.events({ signal: over.signal }),
+      client.questions.watch({ signal: over.signal }),
+    ]
+    const calls = [
+      run.result({ signal: over.signal }),
+      client.call('runs.wait', { run: run.id, timeout: 60_000 }, { signal: over.signal }),
+    ]
+    const waiting = Promise.all([...loops.map((loop) => outcome(all(loop))), ...calls.map(outcome)])
+    await run.wait({ until: 'rest' })
+    over.abort()
+    expect(await waiting).toEqual(['done', 'done', 'done', 'AbortError', 'AbortError'])
+    await expect(client.health()).resolves.toMatchObject({ ok: true })
+    await expect(client.call('health', {}, { signal: over.signal })).rejects.toMatchObject({ name: 'AbortError' })
+    await client.close()
+  })
+
+  it('a client that is closed ends everything that waits, at once', async () => {
+    const client = await open()
+    const run = await client.runs.start('waiting')
+    const items: EventItem[] = []
+    const loops = [
+      (async () => {
+        for await (const item of run.events()) items.push(item)
+      })(),
+      all(client.events()),
+      all(client.questions.watch()),
+    ]
+    const calls = [run.result(), run.wait({ timeout: 60_000 })]
+    const waiting = Promise.all([...loops.map(outcome), ...calls.map(outcome)])
+    await expect.poll(() => items.length).toBeGreaterThan(0)
+    await client.close()
+    const [first, second, third, ...rest] = await waiting
+    expect([first, second, third]).toEqual(['done', 'done', 'done'])
+    for (const one of rest) expect(['connection-lost', 'host-closed']).toContain(one)
+    expect(await outcome(run.result())).toMatch(/^(connection-lost|host-closed)$/)
+    expect(await outcome(all(client.events()))).toBe('connection-lost')
+  })
+})
+
+it('a client that is closed while it looks for its host again stops looking', async () => {
+  const own = await hostUnderTest()
+  const clients = [await connect(own.socket), await connectHttp(own.url, own.token)]
+  let lost = 0
+  const waiting = clients.flatMap((client) => [
+    outcome(all(client.events({ onLost: () => (lost += 1) }))),
+    outcome(client.run('any').result()),
+  ])
+  await expect.poll(() => own.server.connections).toBeGreaterThan(2)
+  await own.end()
+  await expect.poll(() => lost).toBeGreaterThan(3)
+  await Promise.all(clients.map((client) => client.close()))
+  expect(await Promise.all(waiting)).toEqual(['done', expect.any(String), 'done', expect.any(String)])
+})
+
+describe('what is no host', () => {
+  async function other(answer: (server: Server) => void): Promise<string> {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    answer(server)
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  it('is told as such: by its address, its status and what it says', async () => {
+    const html = await other((server) => server.on('request', (_request, response) => response.end('<html>')))
+    await expect(connectHttp(html, 'x')).rejects.toMatchObject({
+      code: 'bad-output',
+      message: expect.stringContaining('not JSON'),
+    })
+    const missing = await other((server) =>
+      server.on('request', (_request, response) => response.writeHead(404).end('{}')),
+    )
+    await expect(connectHttp(missing, 'x')).rejects.toMatchObject({
+      code: 'bad-output',
+      message: expect.stringContaining('Is it a host of Nerve?'),
+    })
+    // A token is not sent on to whoever a host names.
+    let sent = 0
+    const elsewhere = await other((server) =>
+      server.on('request', (_request, response) => response.end(`${(sent += 1)}`)),
+    )
+    const leads = await other((server) =>
+      server.on('request', (_request, response) => response.writeHead(302, { location: elsewhere }).end()),
+    )
+    await expect(connectHttp(leads, 'x')).rejects.toMatchObject({ code: 'connection-lost' })
+    expect(sent).toBe(0)
+    await expect(connectHttp('ftp://x', 'x')).rejects.toMatchObject({ code: 'bad-option' })
+    await expect(connect('/nowhere/nerve.sock')).rejects.toMatchObject({ code: 'connection-lost' })
+  })
+})
