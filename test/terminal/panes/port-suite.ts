@@ -26,6 +26,8 @@ export function panePortSuite(name: string, open: () => Promise<PortUnderTest>):
       under = await open()
       port = under.port
       pane = await port.spawn({ cwd: dir, cols: 90, rows: 24, ...SHELL })
+      // What is typed before the prompt is there is shown before it, and what is printed then beside it.
+      await until(({ rows }) => /[#$] *$/.test(rows[0] ?? ''))
     })
 
     afterAll(async () => {

@@ -92,16 +92,18 @@ async function tellQuestions(client: Client, out: Output, run: string, told: Set
 function interruptOnSignal(nodes: ProjectNodes, entry: CatalogEntry, begun: Promise<string>): () => void {
   const signals = nodes.daemon === undefined ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : (['SIGINT'] as const)
   let heard = false
+  let isOver = false
   const stop = (): void => {
     if (heard) process.exit(EXIT.cancelled)
     heard = true
     interrupt(nodes.client, entry, begun).catch((error: unknown) => {
-      // The result came first.
-      if (!isNerveError(error, 'run-ended')) process.exit(EXIT.cancelled)
+      // The result came first, and is being told.
+      if (!isOver && !isNerveError(error, 'run-ended')) process.exit(EXIT.cancelled)
     })
   }
   for (const signal of signals) process.on(signal, stop)
   return () => {
+    isOver = true
     for (const signal of signals) process.off(signal, stop)
   }
 }
