@@ -49,16 +49,19 @@ export function daemonHost(found: FoundDaemon, dir: string, command: DaemonComma
       throw new NerveError('not-ready', 'The daemon dies again and again. What it said last: nerve server logs')
     await revived(dir, command)
   })
-  /** For what may be asked twice. */
-  const look = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isNerveError(error, 'connection-lost')) throw error
-      await revive()
-      return ask()
+  /** Asks until it is answered, or nothing brings the daemon back. What may be done twice is also asked again after it was sent. */
+  const asked = async <Value>(ask: () => Promise<Value>, isSafe: boolean): Promise<Value> => {
+    for (;;) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (!isNerveError(error, 'connection-lost') || !(isSafe || error.data['reached'] === false)) throw error
+        await revive()
+      }
     }
   }
+  const look = <Value>(ask: () => Promise<Value>): Promise<Value> => asked(ask, true)
+  const tell = <Value>(ask: () => Promise<Value>): Promise<Value> => asked(ask, false)
   const runs: Host['runs'] = ({ status, ...filter } = {}) =>
     look(async () => {
       const wanted = status === undefined ? filter : { ...filter, status: [...status] }
@@ -76,10 +79,10 @@ export function daemonHost(found: FoundDaemon, dir: string, command: DaemonComma
     journal,
     run: (run) => look(() => client.call('runs.get', { run })),
     inbox: () => look(() => client.call('questions.list', {})),
-    answer: async (question, value) => void (await client.call('questions.answer', { question, value })),
+    answer: async (question, value) => void (await tell(() => client.call('questions.answer', { question, value }))),
     export: async (run) => (await look(() => client.call('runs.export', { run }))).text,
-    gc: ({ olderThan }) => client.call('runs.remove', { olderThan }),
-    import: async (text) => ({ id: (await client.call('runs.import', { text })).run }),
+    gc: ({ olderThan }) => tell(() => client.call('runs.remove', { olderThan })),
+    import: async (text) => ({ id: (await tell(() => client.call('runs.import', { text }))).run }),
     plan: (run) => look(() => client.call('runs.plan', { run })),
     handle: async (run) => handleOf(client, (await look(() => client.call('runs.get', { run }))).run, revive),
     close: () => client.close(),
