@@ -1,5 +1,6 @@
 /** Who owns a run: hosts leave a sign of life, and a run of a dead host may be taken. */
 import type { Clock } from '../base/clock.ts'
+import { birthOf, isProcessAlive } from '../base/process-life.ts'
 import type { HostRecord, JournalStore } from '../journal/port.ts'
 
 const BEAT_MS = 5_000
@@ -63,7 +64,7 @@ export class Ownership {
       host: this.host,
       pid,
       machine: machineId(),
-      birth: statOf(pid)[1] ?? '',
+      birth: birthOf(pid) ?? '',
       beat: this.#clock.now(),
     })
   }
@@ -72,10 +73,8 @@ export class Ownership {
 export function isAlive(record: HostRecord, now: number): boolean {
   const silent = now - record.beat
   if (record.machine !== machineId()) return silent < LEASE_MS
-  if (!processExists(record.pid)) return false
-  const [state, birth] = statOf(record.pid)
-  // Killed, and nobody has taken note of it yet: in a container whose first process does not, it stays so for ever.
-  if (state === 'Z' || state === 'X') return false
+  if (!isProcessAlive(record.pid)) return false
+  const birth = birthOf(record.pid)
   if (birth !== undefined && record.birth !== '' && birth !== record.birth) return false
   return silent < LIVING_LEASE_MS
 }
@@ -83,31 +82,16 @@ export function isAlive(record: HostRecord, now: number): boolean {
 let machine: string | undefined
 
 function machineId(): string {
-  machine ??= `${process.getBuiltinModule('node:os').hostname()}/${readOr('/proc/sys/kernel/random/boot_id', '')}`
+  machine ??= `${process.getBuiltinModule('node:os').hostname()}/${bootId()}`
   return machine
 }
 
-function processExists(pid: number): boolean {
+/** The same until the machine is started again; empty where the system does not say. */
+function bootId(): string {
   try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** What a process does and when it started, where the system tells: a pid may be used again. */
-function statOf(pid: number): readonly [state: string | undefined, birth: string | undefined] {
-  const stat = readOr(`/proc/${pid}/stat`, undefined)
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return [fields?.[0], fields?.[19]]
-}
-
-/** Not an import: naming node:fs in one loads the streams and promises behind its exports too, at every start. */
-function readOr<Other>(file: string, other: Other): string | Other {
-  try {
-    return process.getBuiltinModule('node:fs').readFileSync(file, 'utf8').trim()
+    // Not an import: naming node:fs in one loads the streams and promises behind its exports too, at every start.
+    return process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    return other
+    return ''
   }
 }

@@ -3,7 +3,7 @@
  * is, however that ended. Nothing else may open the file: closing it would give the lock away.
  */
 import { rmSync, statSync } from 'node:fs'
-import { loadSqlite } from '../stores/sqlite-schema.ts'
+import { loadSqlite, storeError } from '../stores/sqlite-schema.ts'
 
 const SQLITE_BUSY = 5
 
@@ -19,13 +19,14 @@ export function holdFile(file: string, patience = 0): (() => void) | undefined {
     } catch (error) {
       lock.close()
       if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined
-      throw error
+      throw storeError(error, file)
     }
     // Whoever held it before may have removed the file after it was opened here: then this is a lock on nothing.
     if (before !== undefined && before === inodeOf(file))
       return () => {
-        // Where somebody may wait for it, it stays: they would wait for a file that is not there any more.
-        if (patience === 0) rmSync(file, { force: true })
+        // Where somebody may wait for it, it stays: they would wait for a file that is not there any more. Another file in its
+        // place, as in a folder that was replaced, is not ours.
+        if (patience === 0 && inodeOf(file) === before) rmSync(file, { force: true })
         lock.close()
       }
     lock.close()

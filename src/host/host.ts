@@ -136,17 +136,27 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   })
   const keeper = new Keeper(engine, onProblem)
   if (options.wake === false) engine.onParked = () => undefined
-  const host: LocalHost = new LocalHost(engine, keeper, { registry, dir: projectFolder(options), recalled, sources })
+  const wakes = options.wake !== false
+  const host: LocalHost = new LocalHost(engine, keeper, {
+    registry,
+    dir: projectFolder(options),
+    recalled,
+    sources,
+    wakes,
+  })
   host.register(...(options.definitions ?? []))
-  if (options.recover !== false) {
-    await host.recover()
-    if (options.wake !== false) await keeper.schedule()
-  }
+  if (options.recover !== false) await host.recover()
   return host
 }
 
 function projectFolder({ dir, store = 'sqlite' }: HostOptions): string | undefined {
   return dir === undefined && store !== 'sqlite' ? undefined : resolve(dir ?? '.')
+}
+
+interface LocalParts extends Pick<Host, 'registry' | 'dir'> {
+  readonly recalled: Recalled
+  readonly sources: Sources
+  readonly wakes: boolean
 }
 
 class LocalHost implements Host {
@@ -156,25 +166,18 @@ class LocalHost implements Host {
   readonly #parts: HandleParts
   readonly #recalled: Recalled
   readonly #sources: Sources
+  readonly #wakes: boolean
   readonly id: string
   readonly dir: string | undefined
   readonly registry: Registry
 
-  constructor(
-    engine: Engine,
-    keeper: Keeper,
-    {
-      registry,
-      dir,
-      recalled,
-      sources,
-    }: Pick<Host, 'registry' | 'dir'> & { readonly recalled: Recalled; readonly sources: Sources },
-  ) {
+  constructor(engine: Engine, keeper: Keeper, { registry, dir, recalled, sources, wakes }: LocalParts) {
     this.id = engine.ownership.host
     this.#engine = engine
     this.#keeper = keeper
     this.#recalled = recalled
     this.#sources = sources
+    this.#wakes = wakes
     this.registry = registry
     this.dir = dir
     this.#parts = {
@@ -311,6 +314,7 @@ class LocalHost implements Host {
 
   async recover(): Promise<Recovered> {
     this.recovered = await recoverRuns(this.#engine)
+    if (this.#wakes) await this.#keeper.schedule()
     return this.recovered
   }
 

@@ -2,8 +2,8 @@
 import { closeSync, existsSync, openSync, readSync, statSync, watch } from 'node:fs'
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
-import { daemonFiles, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
-import { announce, fateOf, findDaemon, isAlive, launch } from '../../daemon/find-daemon.ts'
+import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
+import { CHANGE_MS, announce, ensureDaemon, fateOf, findDaemon } from '../../daemon/find-daemon.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { trustProject } from '../trust-project.ts'
@@ -38,19 +38,14 @@ async function start(invocation: Invocation): Promise<number> {
 
 async function inBackground(invocation: Invocation, options: readonly string[]): Promise<number> {
   const { args, dir, out } = invocation
-  const found = await findDaemon(dir)
-  if (found !== undefined) {
-    await found.client.close()
-    if (args.flag('http') && found.record.url === undefined)
-      throw new NerveError(
-        'owned-elsewhere',
-        'The daemon runs already, without a port: nerve server restart --http PORT',
-      )
-    tell(invocation, found.record, 'runs already')
-    return EXIT.done
-  }
-  await trustProject(dir, out)
-  tell(invocation, await launch(dir, daemonCommand(dir, options)), 'started')
+  const running = await findDaemon(dir)
+  if (running === undefined) await trustProject(dir, out)
+  const found = running ?? (await ensureDaemon(dir, daemonCommand(dir, options)))
+  await found.client.close()
+  const isOurs = 'started' in found && found.started === true
+  if (!isOurs && args.flag('http') && found.record.url === undefined)
+    throw new NerveError('owned-elsewhere', 'The daemon runs already, without a port: nerve server restart --http PORT')
+  tell(invocation, found.record, isOurs ? 'started' : 'runs already')
   return EXIT.done
 }
 
@@ -59,7 +54,7 @@ async function restart(invocation: Invocation): Promise<number> {
   const { args, dir } = invocation
   const said = LISTENING_OPTIONS.some((name) => args.flag(name))
   // Without a word about it, as it was before.
-  const before = said ? undefined : readRecord(daemonFiles(dir).record)?.options
+  const before = said ? undefined : readRecord(dir)?.options
   await end(invocation)
   return inBackground(invocation, before ?? passedOn(invocation))
 }
@@ -138,26 +133,29 @@ async function stop(invocation: Invocation): Promise<number> {
 
 /** True when there was one. */
 async function end({ args, dir }: Invocation): Promise<boolean> {
-  const { record: file } = daemonFiles(dir)
-  const record = readRecord(file)
-  if (record === undefined) return false
-  if (args.flag('force')) {
-    const lived = isAlive(record.pid) && (await isDaemon(dir))
-    if (lived) process.kill(record.pid, 'SIGKILL')
-    await gone(record.pid)
-    removeRecord(file)
-    return lived
-  }
+  if (args.flag('force')) return kill(dir)
   const found = await findDaemon(dir)
   if (found === undefined) return false
   await found.client.call('shutdown', {})
   await found.client.close()
-  await gone(found.record.pid)
+  await gone(found.record)
+  return true
+}
+
+async function kill(dir: string): Promise<boolean> {
+  const record = readRecord(dir)
+  if (record === undefined) return false
+  const lived = await isThere(dir)
+  // Before it is gone: whoever loses it then does not start another one.
+  removeRecord(dir, record)
+  if (!lived) return false
+  process.kill(record.pid, 'SIGKILL')
+  await gone(record)
   return true
 }
 
 /** One that does not answer is it all the same; a process that took over its number is not. */
-async function isDaemon(dir: string): Promise<boolean> {
+async function isThere(dir: string): Promise<boolean> {
   try {
     const found = await findDaemon(dir)
     await found?.client.close()
@@ -170,8 +168,16 @@ async function isDaemon(dir: string): Promise<boolean> {
 
 const GONE_LOOK_MS = 50
 
-async function gone(pid: number): Promise<void> {
-  while (isAlive(pid)) await pause(GONE_LOOK_MS, new AbortController().signal)
+async function gone(record: DaemonRecord): Promise<void> {
+  for (const deadline = Date.now() + CHANGE_MS; isLiving(record);) {
+    if (Date.now() > deadline)
+      throw new NerveError(
+        'timeout',
+        `The daemon (process ${record.pid}) was told to end, and has not yet. If it does not: nerve server stop --force`,
+        { data: { pid: record.pid } },
+      )
+    await pause(GONE_LOOK_MS, new AbortController().signal)
+  }
 }
 
 async function status({ dir, out }: Invocation): Promise<number> {
