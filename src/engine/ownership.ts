@@ -13,6 +13,7 @@ export class Ownership {
   readonly host: string
   readonly #store: JournalStore
   readonly #clock: Clock
+  readonly #sleeps = new Sleeps()
   #timer: NodeJS.Timeout | undefined
 
   constructor(host: string, store: JournalStore, clock: Clock) {
@@ -32,8 +33,9 @@ export class Ownership {
   /** The hosts that are alive, by id: this one among them. */
   async living(): Promise<Set<string>> {
     const now = this.#clock.now()
+    const heard = this.#sleeps.heardAt(now)
     const records = await this.#store.hosts()
-    return new Set([this.host, ...records.filter((record) => isAlive(record, now)).map((record) => record.host)])
+    return new Set([this.host, ...records.filter((record) => isAlive(record, now, heard)).map((record) => record.host)])
   }
 
   async dead(): Promise<readonly string[]> {
@@ -70,13 +72,31 @@ export class Ownership {
   }
 }
 
-export function isAlive(record: HostRecord, now: number): boolean {
-  const silent = now - record.beat
-  if (record.machine !== machineId()) return silent < LEASE_MS
+/** `heard` is when whoever lives on this machine had the chance to give a sign of it last. */
+export function isAlive(record: HostRecord, now: number, heard = now): boolean {
+  if (record.machine !== machineId()) return now - record.beat < LEASE_MS
   if (!isProcessAlive(record.pid)) return false
   const birth = birthOf(record.pid)
   if (birth !== undefined && record.birth !== '' && birth !== record.birth) return false
-  return silent < LIVING_LEASE_MS
+  return heard - record.beat < LIVING_LEASE_MS
+}
+
+/**
+ * A machine that wakes, or whose clock is set, finds all of its hosts silent for long, until each has had the time for a sign of
+ * life. So they are judged by the time of a look that lies further back than that, as far as this process has looked before.
+ */
+class Sleeps {
+  #earlier: number | undefined
+  #last: { readonly at: number; readonly passed: number } | undefined
+
+  heardAt(now: number): number {
+    const passed = performance.now()
+    if (this.#last === undefined || passed - this.#last.passed > BEAT_MS) {
+      this.#earlier = this.#last?.at
+      this.#last = { at: now, passed }
+    }
+    return this.#earlier ?? this.#last.at
+  }
 }
 
 let machine: string | undefined
