@@ -61,6 +61,8 @@ export interface RunFilter {
   readonly root?: string
   /** Also child runs (default false). */
   readonly children?: boolean
+  /** Only runs of which something happened at this time (milliseconds since the epoch) or later. */
+  readonly movedSince?: number
 }
 
 export interface Host {
@@ -86,6 +88,8 @@ export interface Host {
   /** The journal of a run. */
   journal(run: string): Promise<readonly Entry[]>
   inbox(): Promise<InboxRow[]>
+  /** A number that changes when another process has written to the same store. */
+  changes(): number
   answer(question: string, value: unknown, actor?: Actor): Promise<void>
   subscribe(wanted: Subscription, listener: (heard: Heard) => void): () => void
   /** Sends subscribers a live part, of no run (its `run` is empty) unless one is said. Not durable. */
@@ -253,6 +257,10 @@ class LocalHost implements Host {
   async inbox(): Promise<InboxRow[]> {
     await this.#engine.committer.listed()
     return inboxRows(await this.#engine.store.heads({ asking: true }))
+  }
+
+  changes(): number {
+    return this.#engine.store.version()
   }
 
   async answer(question: string, value: unknown, actor: Actor = {}): Promise<void> {

@@ -4,10 +4,12 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
-import { jsonLines } from '../cli/nerve.ts'
+import { ensureDaemon, type DaemonCommand } from '../../src/surfaces/daemon/find-daemon.ts'
+import { COMMAND, jsonLines } from '../cli/nerve.ts'
 import * as files from '../cli/workflows.ts'
 import { isAlive, stage, type Stage } from './stage.ts'
 
+const [program = '', ...rest] = COMMAND
 let here: Stage
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -64,21 +66,31 @@ test('a file that does not come to an end of loading holds up its own run, and n
   await until(async () => (await statuses())['waiting'] === 'completed', 'it goes on when its file is loaded')
 })
 
-test('a daemon that has ended because nobody needed it is started by the next thing that a model asks', async () => {
-  const { nerve, start, until, record } = open({ 'greet.ts': files.greet })
-  await nerve(['server', 'start', '--idle', '300ms'])
+test('a daemon that has ended is started by the next thing that a model asks', async () => {
+  const { nerve, start } = open({})
+  await nerve(['server', 'start'])
   const mcp = start(['mcp'])
   const send = (message: object): void =>
     void mcp.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   const clientInfo = { name: 'test', version: '1' }
   send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } })
   await mcp.shown('"id":1')
-  await until(() => record() === undefined, 'it has ended')
+  await nerve(['server', 'stop'])
   send({ method: 'notifications/initialized' })
   send({ id: 2, method: 'tools/call', params: { name: 'runs_list', arguments: {} } })
   const answers = jsonLines(await mcp.shown('"id":2'))
   expect(answers.find(({ id }) => id === 2)?.result).not.toMatchObject({ isError: true })
   mcp.child.kill()
+})
+
+test('nobody notices a daemon that ends because nobody needs it, however soon it does', async () => {
+  const { dir } = open({})
+  const command: DaemonCommand = [program, ...rest, 'server', 'start', '--foreground', '--dir', dir, '--idle=1ms']
+  for (let i = 0; i < 8; i += 1) {
+    const { client } = await ensureDaemon(dir, command)
+    expect(await client.runs.list()).toEqual([])
+    await client.close()
+  }
 })
 
 test('a client waits for more runs at once than a connection has room for', async () => {

@@ -64,6 +64,8 @@ export interface DaemonOptions {
   readonly grace?: number
   /** How it was started, for whoever has to start it again. */
   readonly options?: readonly string[]
+  /** True while it is needed by somebody who is not connected yet. */
+  readonly isHeld?: () => boolean
   /** One line about what it does. */
   readonly say: (text: string) => void
   readonly onProblem: (error: unknown) => void
@@ -251,8 +253,8 @@ function tellOfRecovered(
 }
 
 /** Somebody is connected, something runs here, or lives in a session. */
-async function isAtWork({ host, sessions, server }: Parts): Promise<boolean> {
-  if (server.connections > 0) return true
+async function isAtWork({ options, host, sessions, server }: Parts): Promise<boolean> {
+  if (server.connections > 0 || options.isHeld?.() === true) return true
   const busy = await host.runs({ status: ['queued', 'running'], children: true })
   if (busy.some(({ owner }) => owner === host.id)) return true
   const open = (await sessions.list()).map(({ name }) => sessions.get(name))

@@ -59,11 +59,13 @@ export async function ensureDaemon(dir: string, command: DaemonCommand): Promise
   const deadline = Date.now() + CHANGE_MS
   for (let starts = 0; ;) {
     const found = await findDaemon(dir)
-    if (found !== undefined) return { ...found, started: starts > 0 }
+    if (found !== undefined) return { ...found, started: false }
     if (starts >= MOST_STARTS) throw diesAgain()
     try {
-      await launch(dir, command)
+      const child = await launch(dir, command)
       starts += 1
+      const fresh = await findDaemon(dir).finally(() => letGo(child))
+      if (fresh !== undefined) return { ...fresh, started: true }
     } catch (error) {
       // Somebody else has just started it, or it cannot be found where it was: then it sees to that.
       if (!isNerveError(error, 'owned-elsewhere') || Date.now() > deadline) throw error
@@ -96,8 +98,11 @@ export async function fateOf(dir: string, patience = 3_000): Promise<'lives' | '
   }
 }
 
-/** Starts one in the background, and waits until it can be asked. Throws what kept it from starting. */
-async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<DaemonRecord> {
+/**
+ * Starts one in the background, and waits until it can be asked. It does not end before it is let go of. Throws what kept it from
+ * starting.
+ */
+async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<ChildProcess> {
   const { folder, log } = daemonFiles(dir)
   const fresh = !existsSync(folder)
   makeOwnFolder(folder)
@@ -115,18 +120,26 @@ async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<D
     if (fresh && !isNerveError(error, 'owned-elsewhere')) leaveNothing(log, folder)
     throw error
   }
-  child.disconnect()
+  return child
+}
+
+function letGo(child: ChildProcess): void {
+  if (child.connected) child.disconnect()
   child.unref()
-  return said.record
 }
 
 type Said = { readonly record: DaemonRecord } | { readonly error: ErrorData }
 
 /** Tells the process that started this one that the daemon can be asked, or why not. */
 export function announce(said: { readonly record: DaemonRecord } | { readonly error: unknown }): void {
-  if (process.send === undefined || !process.connected) return
   const message: Said = 'record' in said ? said : { error: errorData(said.error) }
-  process.send(message, () => process.disconnect())
+  // Whoever started it may be gone already.
+  if (isHeld()) process.send?.(message, () => undefined)
+}
+
+/** True while the process that started this one has not found the daemon yet. */
+export function isHeld(): boolean {
+  return process.connected === true
 }
 
 async function firstWord(child: ChildProcess, printed: () => string): Promise<Said> {

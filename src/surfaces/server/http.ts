@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { NerveError } from '../../base/nerve-error.ts'
 import { isFeed, isName, isSafe, type Name } from '../../host/contract/contract.ts'
+import { shortened } from '../../host/contract/place.ts'
 import type { Service } from '../../host/contract/service.ts'
 import { encode, errorOnWire, nameAt } from '../../host/contract/wire.ts'
 import { bearerIn, type Doorkeeper, type Visitor } from './doorkeeper.ts'
@@ -24,6 +25,8 @@ export interface HttpOptions {
 
 const BODY_MS = 30_000
 const BEAT_MS = 15_000
+/** Of the cursor of a reader that says where it was by a header. */
+const MOST_IN_HEADER = 32_768
 
 /** Answers one request. `isNear`: it came through a socket that only the user can open. */
 export async function answerHttp(
@@ -49,7 +52,8 @@ export async function answerHttp(
     const name = routeOf(pathname, request)
     const input =
       request.method === 'POST' ? await bodyOf(request, options.maxBody) : inputFromQuery(name, searchParams)
-    if (isFeed(name)) await sendFeed(options, { name, input: withLastId(input, request), visitor, response })
+    const isBrief = request.method === 'GET'
+    if (isFeed(name)) await sendFeed(options, { name, input: withLastId(input, request), visitor, response, isBrief })
     else sendJson(response, 200, encode((await call(options, { name, input, visitor, response })) ?? null))
   } catch (error) {
     sendError(response, error, options)
@@ -128,20 +132,27 @@ interface Asked {
   readonly response: ServerResponse
 }
 
+interface AskedFeed extends Asked {
+  /** Cursors come back in a header. */
+  readonly isBrief: boolean
+}
+
 function call({ service }: HttpOptions, { name, input, visitor, response }: Asked): Promise<unknown> {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   return service.call(name, input, visitor.caller, gone.signal)
 }
 
-async function sendFeed({ service, patience }: HttpOptions, { name, input, visitor, response }: Asked): Promise<void> {
+async function sendFeed({ service, patience }: HttpOptions, asked: AskedFeed): Promise<void> {
+  const { name, input, visitor, response, isBrief } = asked
   const link = streamLink(response, patience)
   const items = await service.feed(name, input, visitor.caller, link.over)
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
   response.flushHeaders()
   const beat = setInterval(() => void link.send(': \n\n'), BEAT_MS)
   try {
-    for await (const { item, cursor } of items) {
+    for await (const { item, cursor: whole } of items) {
+      const cursor = isBrief && whole !== undefined ? shortened(whole, MOST_IN_HEADER) : whole
       if (link.over.aborted || !visitor.isWelcome()) return
       await link.send(item === undefined ? `id: ${cursor ?? ''}\n\n` : itemEvent(item, cursor))
     }

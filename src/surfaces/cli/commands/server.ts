@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readSync, statSync, watch } from 'node
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
 import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
-import { CHANGE_MS, announce, ensureDaemon, fateOf, findDaemon } from '../../daemon/find-daemon.ts'
+import { CHANGE_MS, announce, ensureDaemon, fateOf, findDaemon, isHeld } from '../../daemon/find-daemon.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { trustProject } from '../trust-project.ts'
@@ -105,7 +105,7 @@ async function inForeground(invocation: Invocation, listening: Listening): Promi
   const onProblem = (error: unknown): void => say(`problem: ${describe(error)}`)
   try {
     const { startDaemon } = await import('../../daemon/daemon.ts')
-    const daemon = await startDaemon({ dir, version: version(), ...listening, options, say, onProblem })
+    const daemon = await startDaemon({ dir, version: version(), ...listening, options, isHeld, say, onProblem })
     const loud = quietly(onProblem)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => void daemon.stop(signal).catch(onProblem))
