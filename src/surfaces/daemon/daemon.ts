@@ -46,6 +46,7 @@ import { everyNowAndThen } from './every.ts'
 import { CHANGE_MS } from './find-daemon.ts'
 import { placeKeeper } from './keep-place.ts'
 import { forwardPrints } from './printed.ts'
+import { turnLog } from './turn-log.ts'
 
 export interface DaemonOptions {
   /** The project folder. */
@@ -208,6 +209,7 @@ function live(parts: Parts, shutdown: Promise<Actor>): Daemon {
   }
   const findPlace = placeKeeper({ dir, record, server: parts.server })
   const keepPlace = async (): Promise<void> => {
+    turnLog(daemonFiles(dir).log)
     const why = await findPlace()
     if (why !== undefined) void stop(why)
   }

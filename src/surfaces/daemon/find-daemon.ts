@@ -19,6 +19,7 @@ import { NerveError, errorData, errorFrom, isNerveError, type ErrorData } from '
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
 import { daemonFiles, isLiving, isOwnSocket, readRecord, type DaemonRecord } from './daemon-files.ts'
+import { MOST_LOG } from './turn-log.ts'
 
 export interface FoundDaemon {
   readonly client: Client
@@ -37,7 +38,6 @@ const START_MS = 2 * CHANGE_MS
 /** So many that are gone before they are found, and it is told of: something ends each of them. */
 const MOST_STARTS = 5
 const LOOK_MS = 50
-const MOST_LOG = 10_485_760
 /** Windows has no such flag. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0
 

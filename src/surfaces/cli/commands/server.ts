@@ -248,8 +248,10 @@ async function follow(file: string, from: number, write: (text: string) => void)
     const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
     if (size < at) at = 0
     const more = readFrom(file, at)
-    at += Buffer.byteLength(more)
-    if (more !== '') write(more)
+    // The rest of a line comes with the next look: it may have been cut within a letter.
+    const whole = more.slice(0, more.lastIndexOf('\n') + 1)
+    at += Buffer.byteLength(whole)
+    if (whole !== '') write(whole)
   }
   const watcher = watch(file, look)
   try {
