@@ -42,7 +42,7 @@ export async function runningDaemon(dir: string): Promise<DaemonHost | undefined
 /** For what lives in the daemon: one that has died is started again. */
 export async function lastingDaemon(dir: string, out: Output): Promise<DaemonHost | undefined> {
   const running = await runningDaemon(dir)
-  if (running !== undefined || isLocal() || (await fateOf(dir, 0)) !== 'died') return running
+  if (running !== undefined || isLocal() || (await fateOf(dir, { patience: 0 })) !== 'died') return running
   await trustProject(dir, out)
   const found = await ensureDaemon(dir, daemonCommand(dir))
   tell(`The daemon had died, and what lived in it is gone. Another one runs now, process ${found.record.pid}.`)
@@ -60,9 +60,9 @@ export async function startedDaemon(dir: string, out: Output): Promise<DaemonHos
 /** A client that lives long: when the daemon has died, it is started again by what is asked next. */
 export async function daemonClient(dir: string, out: Output, via: string): Promise<Client> {
   const first = await startedDaemon(dir, out)
-  const { socket } = first.daemon.record
+  const { record } = first.daemon
   await first.close()
-  const connection = socketConnection({ to: { path: socket }, via })
+  const connection = socketConnection({ to: { path: record.socket }, via })
   return createClient({
     ...connection,
     call: async (name, input, signal) => {
@@ -72,7 +72,7 @@ export async function daemonClient(dir: string, out: Output, via: string): Promi
         if (!isNerveError(error, 'connection-lost')) throw error
         // What was sent may have been done.
         if (error.data['reached'] !== false) {
-          await revived(dir, daemonCommand(dir))
+          await revived(dir, daemonCommand(dir), record)
           throw error
         }
         // One that nobody needed has ended meanwhile: it is needed now.
@@ -121,7 +121,7 @@ async function renewed(found: FoundDaemon, dir: string): Promise<FoundDaemon> {
   }
   await client.call('shutdown', {})
   await client.close()
-  while ((await fateOf(dir, 0)) === 'lives') await delay(STOP_LOOK_MS)
+  while ((await fateOf(dir, { patience: 0 })) === 'lives') await delay(STOP_LOOK_MS)
   const fresh = await ensureDaemon(dir, daemonCommand(dir, record.options))
   tell(`The daemon was of version ${record.version}; one of version ${own} is in its place now.`)
   return fresh

@@ -2,7 +2,7 @@
 import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import type { Handle, Host, RunEvent } from '../../host/api.ts'
 import type { Entry, ResumePlan } from '../../journal/events.ts'
-import { PRINTED } from '../daemon/daemon-files.ts'
+import { PRINTED, readRecord, type DaemonRecord } from '../daemon/daemon-files.ts'
 import { ensureDaemon, fateOf, type DaemonCommand, type FoundDaemon } from '../daemon/find-daemon.ts'
 
 /** A run in the hand of a command. */
@@ -42,12 +42,14 @@ const SHORT_MS = 60_000
 /** The daemon as a host. When it dies it is started again, and reading goes on where it was. */
 export function daemonHost(found: FoundDaemon, dir: string, command: DaemonCommand): DaemonHost {
   const { client } = found
+  let last = found.record
   const revivals: number[] = []
   const revive = once(async () => {
     revivals.push(Date.now())
     if (revivals.filter((time) => Date.now() - time < SHORT_MS).length > MOST_REVIVALS)
       throw new NerveError('not-ready', 'The daemon dies again and again. What it said last: nerve server logs')
-    await revived(dir, command)
+    await revived(dir, command, last)
+    last = readRecord(dir) ?? last
   })
   /** Asks until it is answered, or nothing brings the daemon back. What may be done twice is also asked again after it was sent. */
   const asked = async <Value>(ask: () => Promise<Value>, isSafe: boolean): Promise<Value> => {
@@ -150,9 +152,9 @@ async function* followed(
   if (problem !== undefined) throw problem
 }
 
-/** Sees to it that there is a daemon, unless somebody stopped it. */
-export async function revived(dir: string, command: DaemonCommand): Promise<void> {
-  const fate = await fateOf(dir)
+/** Sees to it that there is a daemon, unless somebody stopped the one before. */
+export async function revived(dir: string, command: DaemonCommand, before: DaemonRecord): Promise<void> {
+  const fate = await fateOf(dir, { before })
   if (fate === 'stopped')
     throw new NerveError('host-closed', 'The daemon was stopped. Runs go on when there is one: nerve server start')
   if (fate === 'died') await (await ensureDaemon(dir, command)).client.close()

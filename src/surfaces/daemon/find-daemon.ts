@@ -83,16 +83,21 @@ function diesAgain(): NerveError {
 
 /**
  * For somebody who lost the connection: `died` when nobody ended it on purpose, `stopped` when somebody did, `lives` when it
- * is there, or another one in its place.
+ * is there, or another one in its place. `before` is the one that was lost: it may still be ending.
  */
-export async function fateOf(dir: string, patience = 3_000): Promise<'lives' | 'died' | 'stopped'> {
-  for (const deadline = Date.now() + patience; ;) {
+export async function fateOf(
+  dir: string,
+  { patience = 3_000, before }: { readonly patience?: number; readonly before?: DaemonRecord } = {},
+): Promise<'lives' | 'died' | 'stopped'> {
+  const latest = Date.now() + CHANGE_MS
+  for (let deadline = Date.now() + patience; ;) {
     const there = readRecord(dir) !== undefined
     // A process that was killed may be listed for a while: what counts is whether it answers.
     const found = there ? await findDaemon(dir) : undefined
     await found?.client.close()
     if (there) return found === undefined ? 'died' : 'lives'
-    // One that is replaced by a newer one comes back.
+    // Where another one takes its place, that comes when it has ended.
+    if (before !== undefined && isLiving(before)) deadline = Math.min(Date.now() + patience, latest)
     if (Date.now() > deadline) return 'stopped'
     await delay(LOOK_MS)
   }

@@ -183,7 +183,7 @@ async function gone(record: DaemonRecord): Promise<void> {
 async function status({ dir, out }: Invocation): Promise<number> {
   const found = await findDaemon(dir)
   if (found === undefined) {
-    const died = (await fateOf(dir, 0)) === 'died'
+    const died = (await fateOf(dir, { patience: 0 })) === 'died'
     out.data({ running: false, ...(died ? { died: true } : {}) })
     out.line(died ? 'The daemon has died. The next command that needs it starts it again.' : 'No daemon runs here.')
     return EXIT.failed
