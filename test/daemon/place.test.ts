@@ -117,7 +117,7 @@ test('a project that is moved has its daemon in the new place, when one is neede
   })
   const { code, err } = await nerve(['server', 'start', '--dir', moved])
   expect({ code, err }).toEqual({ code: 0, err: '' })
-  expect(isAlive(pid)).toBe(false)
+  await until(() => !isAlive(pid), 'the old one is gone')
   expect(readFileSync(join(moved, '.nerve/logs/server.log'), 'utf8')).toContain('ends: its folder was moved or removed')
   const rows = JSON.parse((await nerve(['ps', '--json', '--dir', moved])).out)
   expect(rows).toMatchObject([{ definition: 'asking', status: 'waiting' }])

@@ -84,6 +84,7 @@ const GRACE_MS = 10_000
 /** How long everything else may take when it ends: terminals, notifications, connections. */
 const REST_MS = 5_000
 const LOCK_LOOK_MS = 50
+const FIRST_MS = 2_000
 const RECOVER_MS = 2_000
 const PLACE_MS = 2_000
 const IDLE_LOOK_MS = 5_000
@@ -127,8 +128,8 @@ async function begin(options: DaemonOptions, unlock: () => void): Promise<Daemon
   const mark = configMark(dir)
   const config = await loadConfig(dir)
   const { definitions = [], sessions: plans = [], fields = {}, budget = {}, notify } = config ?? {}
-  // It can be asked before it has taken up what others left: there may be much, and a file may take its time to load.
   const host = await createHost({ dir, definitions, sessions: plans, recover: false, onProblem })
+  await recoverFirst(host, onProblem)
   const sessions = createSessionManager(host, { plans, lazy: true, onProblem })
   const ending = Promise.withResolvers<Actor>()
   const folder = join(dir, 'workflows')
@@ -154,6 +155,14 @@ async function begin(options: DaemonOptions, unlock: () => void): Promise<Daemon
     await notifications?.stop()
   }
   return live({ options, record, host, sessions, server, unlock, stopTelling }, ending.promise)
+}
+
+/** Takes up what others left, but does not let itself be held up: there may be much, and a file may take its time to load. */
+async function recoverFirst(host: Host, onProblem: (error: unknown) => void): Promise<void> {
+  const over = new AbortController()
+  const late = delay(FIRST_MS, undefined, { signal: over.signal }).catch(() => undefined)
+  await Promise.race([host.recover().catch(onProblem), late])
+  over.abort()
 }
 
 function recordOf({ dir, version, options }: DaemonOptions, server: Server, config: string | undefined): DaemonRecord {
@@ -203,6 +212,7 @@ function live(parts: Parts, shutdown: Promise<Actor>): Daemon {
   // Whoever waits for it hears of it there.
   ended.promise.catch(() => undefined)
   const told = new Set<string>()
+  tellOfRecovered(host, say, told)
   const recover = async (): Promise<void> => {
     await host.recover()
     tellOfRecovered(host, say, told)
