@@ -5,16 +5,20 @@ export interface Clock {
   at(at: number, call: () => void): () => void
 }
 
-const LONGEST_TIMEOUT = 2_147_483_647
+/** How often a wait looks at the clock again. */
+const LOOK_MS = 30_000
 
-/** The machine's clock. Waits of months are cut into pieces, because one timeout cannot hold them. */
+/**
+ * The machine's clock. Waits are cut into pieces: a timeout does not count the time in which the machine sleeps, knows nothing of a
+ * clock that is set, and cannot hold months.
+ */
 export const systemClock: Clock = {
   now: () => Date.now(),
   at(at, call) {
     let timer: NodeJS.Timeout
     const arm = (): void => {
       const left = at - Date.now()
-      timer = left > LONGEST_TIMEOUT ? setTimeout(arm, LONGEST_TIMEOUT) : setTimeout(call, Math.max(0, left))
+      timer = left > LOOK_MS ? setTimeout(arm, LOOK_MS) : setTimeout(call, Math.max(0, left))
     }
     arm()
     return () => clearTimeout(timer)

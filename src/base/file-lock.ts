@@ -4,6 +4,7 @@
  */
 import { rmSync, statSync } from 'node:fs'
 import { loadSqlite } from './load-sqlite.ts'
+import { NerveError } from './nerve-error.ts'
 
 const SQLITE_BUSY = 5
 
@@ -19,13 +20,18 @@ export function holdFile(file: string, patience = 0): (() => void) | undefined {
     } catch (error) {
       lock.close()
       if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined
-      throw error
+      throw new NerveError(
+        'store-failed',
+        `${file} could not be locked: ${(error as Error).message}. Check that its folder can be written and that the disk is not full.`,
+        { cause: error },
+      )
     }
     // Whoever held it before may have removed the file after it was opened here: then this is a lock on nothing.
     if (before !== undefined && before === inodeOf(file))
       return () => {
-        // Where somebody may wait for it, it stays: they would wait for a file that is not there any more.
-        if (patience === 0) rmSync(file, { force: true })
+        // Where somebody may wait for it, it stays: they would wait for a file that is not there any more. Another file in its
+        // place, as in a folder that was replaced, is not ours.
+        if (patience === 0 && inodeOf(file) === before) rmSync(file, { force: true })
         lock.close()
       }
     lock.close()

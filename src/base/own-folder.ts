@@ -2,18 +2,29 @@
  * A folder of this user alone, which git leaves out. It says of itself where it was made: a copy of it, as in a clone, an archive or a
  * backup, is another folder, and what is written in there is not known to come from here.
  */
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { NerveError } from './nerve-error.ts'
 
 const HERE = 'here'
 const IGNORE = '.gitignore'
 
-/** Makes the folder; one that is there stays as it is. */
+/** Makes the folder; one that is there stays as it is. Of several who make it at once, none sees it before it says where it was made. */
 export function makeOwnFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    if (readdirSync(folder).length === 0) writeFileSync(join(folder, HERE), `${markOf(folder)}\n`, { mode: 0o600 })
+    if (!existsSync(folder)) return makeWhole(folder)
+    if (readdirSync(folder).length === 0) sign(folder)
     if (!existsSync(join(folder, IGNORE))) writeFileSync(join(folder, IGNORE), '*\n')
   } catch (cause) {
     throw new NerveError(
@@ -22,6 +33,24 @@ export function makeOwnFolder(folder: string): void {
       { cause },
     )
   }
+}
+
+function makeWhole(folder: string): void {
+  mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
+  const draft = mkdtempSync(`${folder}-`)
+  try {
+    sign(draft)
+    writeFileSync(join(draft, IGNORE), '*\n')
+    renameSync(draft, folder)
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true })
+    // Somebody else was faster.
+    if (!existsSync(folder)) throw error
+  }
+}
+
+function sign(folder: string): void {
+  writeFileSync(join(folder, HERE), `${markOf(folder)}\n`, { mode: 0o600 })
 }
 
 /** False for a copy, and for one that somebody else made. */

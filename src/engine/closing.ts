@@ -38,3 +38,13 @@ export function leave(tree: Tree, error: NerveError, isDraining: boolean): boole
   // One that waits and has work left besides stays with this host, who is known to be gone: else nobody would take it up.
   return rests || !waits
 }
+
+const LOAD_MS = 1_000
+
+/** Waits for runs that are being taken, but not for a file that takes its time to load. */
+export async function loaded(loading: ReadonlyMap<string, Promise<unknown>>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, LOAD_MS)
+  await Promise.race([Promise.allSettled(loading.values()), late])
+  clearTimeout(timer)
+}

@@ -19,7 +19,7 @@ import type { JournalStore, Owner, RunHead } from '../journal/port.ts'
 import { cancelLoaded, endAbandoned } from './abandoned.ts'
 import { Bus } from './bus.ts'
 import type { ChildStart, ChildStarter } from './child.ts'
-import { Drain, leave } from './closing.ts'
+import { Drain, leave, loaded } from './closing.ts'
 import { Committer } from './committer.ts'
 import type { AnyDefinition, Names } from './definition.ts'
 import { drive } from './drive.ts'
@@ -208,6 +208,11 @@ export class Engine implements TreeEvents, ChildStarter {
     return started
   }
 
+  /** True while a run is being taken. */
+  isLoading(root: string): boolean {
+    return this.#loading.has(root)
+  }
+
   /** The state and entries of a run as they are stored. */
   async stored(run: string): Promise<{ readonly state: RunState; readonly entries: Entry[] }> {
     const entries = await readEntries(this.store, run)
@@ -262,14 +267,14 @@ export class Engine implements TreeEvents, ChildStarter {
   /** Starts nothing new from here on, and gives what runs so many milliseconds to come to an end. Then: `close`. */
   async drain(ms: number): Promise<void> {
     this.#drain = new Drain(this.#live)
-    await Promise.allSettled(this.#loading.values())
+    await loaded(this.#loading)
     await this.#drain.wait(ms)
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    await Promise.allSettled(this.#loading.values())
+    await loaded(this.#loading)
     await this.committer.drained()
     const error = new NerveError('host-closed', 'The host was closed. The run goes on when a host takes it up again.')
     for (const tree of this.#live.values()) {

@@ -3,6 +3,7 @@
  * whenever it has fallen behind, also when another process writes it. Live parts are kept in a bounded buffer; what
  * did not fit is told as a gap.
  */
+import { NerveError } from '../base/nerve-error.ts'
 import type { JournalStore } from '../journal/port.ts'
 import type { Bus, Heard, LivePart, RunEvent } from './bus.ts'
 import { readEntries } from './reader.ts'
@@ -50,7 +51,9 @@ export async function* feed(
         version = seen
         inlet.behind = false
         // Looked at before the entries are read: an end that is known by then is among them, or lies before the cursor.
-        const over = (await store.find(run))?.head.ended !== undefined
+        const found = await store.find(run)
+        if (found === undefined) throw removed(run)
+        const over = found.head.ended !== undefined
         const entries = await readEntries(store, run, cursor)
         // Parts that were sent before these events come before them.
         yield* inlet.parts(entries.at(-1)?.seq ?? cursor)
@@ -79,6 +82,11 @@ export async function* feed(
   } finally {
     inlet.close()
   }
+}
+
+/** Whoever reads it would wait for ever. */
+function removed(run: string): NerveError {
+  return new NerveError('not-found', `Run ${run} was removed while it was read.`, { data: { run } })
 }
 
 function isEnd(type: string): boolean {

@@ -1,5 +1,6 @@
 /** Who owns a run: hosts leave a sign of life, and a run of a dead host may be taken. */
 import type { Clock } from '../base/clock.ts'
+import { birthOf, isProcessAlive } from '../base/process-life.ts'
 import type { HostRecord, JournalStore } from '../journal/port.ts'
 
 const BEAT_MS = 5_000
@@ -12,6 +13,7 @@ export class Ownership {
   readonly host: string
   readonly #store: JournalStore
   readonly #clock: Clock
+  readonly #sleeps = new Sleeps()
   #timer: NodeJS.Timeout | undefined
 
   constructor(host: string, store: JournalStore, clock: Clock) {
@@ -31,8 +33,9 @@ export class Ownership {
   /** The hosts that are alive, by id: this one among them. */
   async living(): Promise<Set<string>> {
     const now = this.#clock.now()
+    const heard = this.#sleeps.heardAt(now)
     const records = await this.#store.hosts()
-    return new Set([this.host, ...records.filter((record) => isAlive(record, now)).map((record) => record.host)])
+    return new Set([this.host, ...records.filter((record) => isAlive(record, now, heard)).map((record) => record.host)])
   }
 
   async dead(): Promise<readonly string[]> {
@@ -63,51 +66,52 @@ export class Ownership {
       host: this.host,
       pid,
       machine: machineId(),
-      birth: statOf(pid)[1] ?? '',
+      birth: birthOf(pid) ?? '',
       beat: this.#clock.now(),
     })
   }
 }
 
-export function isAlive(record: HostRecord, now: number): boolean {
-  const silent = now - record.beat
-  if (record.machine !== machineId()) return silent < LEASE_MS
-  if (!processExists(record.pid)) return false
-  const [state, birth] = statOf(record.pid)
-  // Killed, and nobody has taken note of it yet: in a container whose first process does not, it stays so for ever.
-  if (state === 'Z' || state === 'X') return false
+/** `heard` is when whoever lives on this machine had the chance to give a sign of it last. */
+export function isAlive(record: HostRecord, now: number, heard = now): boolean {
+  if (record.machine !== machineId()) return now - record.beat < LEASE_MS
+  if (!isProcessAlive(record.pid)) return false
+  const birth = birthOf(record.pid)
   if (birth !== undefined && record.birth !== '' && birth !== record.birth) return false
-  return silent < LIVING_LEASE_MS
+  return heard - record.beat < LIVING_LEASE_MS
+}
+
+/**
+ * A machine that wakes, or whose clock is set, finds all of its hosts silent for long, until each has had the time for a sign of
+ * life. So they are judged by the time of a look that lies further back than that, as far as this process has looked before.
+ */
+class Sleeps {
+  #earlier: number | undefined
+  #last: { readonly at: number; readonly passed: number } | undefined
+
+  heardAt(now: number): number {
+    const passed = performance.now()
+    if (this.#last === undefined || passed - this.#last.passed > BEAT_MS) {
+      this.#earlier = this.#last?.at
+      this.#last = { at: now, passed }
+    }
+    return this.#earlier ?? this.#last.at
+  }
 }
 
 let machine: string | undefined
 
 function machineId(): string {
-  machine ??= `${process.getBuiltinModule('node:os').hostname()}/${readOr('/proc/sys/kernel/random/boot_id', '')}`
+  machine ??= `${process.getBuiltinModule('node:os').hostname()}/${bootId()}`
   return machine
 }
 
-function processExists(pid: number): boolean {
+/** The same until the machine is started again; empty where the system does not say. */
+function bootId(): string {
   try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** What a process does and when it started, where the system tells: a pid may be used again. */
-function statOf(pid: number): readonly [state: string | undefined, birth: string | undefined] {
-  const stat = readOr(`/proc/${pid}/stat`, undefined)
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return [fields?.[0], fields?.[19]]
-}
-
-/** Not an import: naming node:fs in one loads the streams and promises behind its exports too, at every start. */
-function readOr<Other>(file: string, other: Other): string | Other {
-  try {
-    return process.getBuiltinModule('node:fs').readFileSync(file, 'utf8').trim()
+    // Not an import: naming node:fs in one loads the streams and promises behind its exports too, at every start.
+    return process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    return other
+    return ''
   }
 }

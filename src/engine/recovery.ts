@@ -4,6 +4,8 @@ import { performPosted } from './commands.ts'
 import type { Engine } from './engine.ts'
 
 const POLL_MS = 100
+/** How long the taking up of one run may hold up that of the others. */
+const TAKE_MS = 5_000
 /** When a run could not be woken, because its definition is not here: how long until due runs are looked at again. */
 const WAKE_AGAIN_MS = 10_000
 
@@ -40,13 +42,25 @@ export async function recoverRuns(engine: Engine): Promise<Recovered> {
   return result
 }
 
+/** False when it takes too long: a file that waits for something must not keep the other runs from going on. */
+async function inTime({ clock }: Engine, taken: Promise<unknown>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>()
+  const disarm = clock.at(clock.now() + TAKE_MS, () => resolve(false))
+  try {
+    return await Promise.race([taken.then(() => true), late])
+  } finally {
+    disarm()
+  }
+}
+
 async function takeAll(engine: Engine, roots: Iterable<string>): Promise<Recovered> {
   const recovered: string[] = []
   const left: { run: string; reason: string }[] = []
   for (const root of roots) {
+    if (engine.isLoading(root)) continue
     try {
-      await engine.take(root)
-      recovered.push(root)
+      if (await inTime(engine, engine.take(root))) recovered.push(root)
+      else left.push({ run: root, reason: 'The file of its definition is still being loaded.' })
     } catch (error) {
       if (!(error instanceof NerveError)) throw error
       if (error.code !== 'owned-elsewhere' && error.code !== 'run-ended')

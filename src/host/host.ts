@@ -61,6 +61,8 @@ export interface RunFilter {
   readonly root?: string
   /** Also child runs (default false). */
   readonly children?: boolean
+  /** Only runs of which something happened at this time (milliseconds since the epoch) or later. */
+  readonly movedSince?: number
 }
 
 export interface Host {
@@ -86,6 +88,8 @@ export interface Host {
   /** The journal of a run. */
   journal(run: string): Promise<readonly Entry[]>
   inbox(): Promise<InboxRow[]>
+  /** A number that changes when another process has written to the same store. */
+  changes(): number
   answer(question: string, value: unknown, actor?: Actor): Promise<void>
   subscribe(wanted: Subscription, listener: (heard: Heard) => void): () => void
   /** Sends subscribers a live part, of no run (its `run` is empty) unless one is said. Not durable. */
@@ -136,17 +140,27 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   })
   const keeper = new Keeper(engine, onProblem)
   if (options.wake === false) engine.onParked = () => undefined
-  const host: LocalHost = new LocalHost(engine, keeper, { registry, dir: projectFolder(options), recalled, sources })
+  const wakes = options.wake !== false
+  const host: LocalHost = new LocalHost(engine, keeper, {
+    registry,
+    dir: projectFolder(options),
+    recalled,
+    sources,
+    wakes,
+  })
   host.register(...(options.definitions ?? []))
-  if (options.recover !== false) {
-    await host.recover()
-    if (options.wake !== false) await keeper.schedule()
-  }
+  if (options.recover !== false) await host.recover()
   return host
 }
 
 function projectFolder({ dir, store = 'sqlite' }: HostOptions): string | undefined {
   return dir === undefined && store !== 'sqlite' ? undefined : resolve(dir ?? '.')
+}
+
+interface LocalParts extends Pick<Host, 'registry' | 'dir'> {
+  readonly recalled: Recalled
+  readonly sources: Sources
+  readonly wakes: boolean
 }
 
 class LocalHost implements Host {
@@ -156,25 +170,18 @@ class LocalHost implements Host {
   readonly #parts: HandleParts
   readonly #recalled: Recalled
   readonly #sources: Sources
+  readonly #wakes: boolean
   readonly id: string
   readonly dir: string | undefined
   readonly registry: Registry
 
-  constructor(
-    engine: Engine,
-    keeper: Keeper,
-    {
-      registry,
-      dir,
-      recalled,
-      sources,
-    }: Pick<Host, 'registry' | 'dir'> & { readonly recalled: Recalled; readonly sources: Sources },
-  ) {
+  constructor(engine: Engine, keeper: Keeper, { registry, dir, recalled, sources, wakes }: LocalParts) {
     this.id = engine.ownership.host
     this.#engine = engine
     this.#keeper = keeper
     this.#recalled = recalled
     this.#sources = sources
+    this.#wakes = wakes
     this.registry = registry
     this.dir = dir
     this.#parts = {
@@ -252,6 +259,10 @@ class LocalHost implements Host {
     return inboxRows(await this.#engine.store.heads({ asking: true }))
   }
 
+  changes(): number {
+    return this.#engine.store.version()
+  }
+
   async answer(question: string, value: unknown, actor: Actor = {}): Promise<void> {
     await command(this.#engine, runOfQuestion(question), { verb: 'answer', question, value, ...actor })
   }
@@ -311,6 +322,7 @@ class LocalHost implements Host {
 
   async recover(): Promise<Recovered> {
     this.recovered = await recoverRuns(this.#engine)
+    if (this.#wakes) await this.#keeper.schedule()
     return this.recovered
   }
 

@@ -69,6 +69,8 @@ export interface HeadFilter {
   /** Only runs that want to be woken at or before this time. */
   readonly dueBy?: number
   readonly updatedBefore?: number
+  /** Only runs whose last event is of this time or later. What lists show may be older than that. */
+  readonly movedSince?: number
   /** Only runs that no run started. */
   readonly roots?: boolean
   /** Only runs that some host owns. */

@@ -236,6 +236,7 @@ export class MemoryStore implements JournalStore {
       (filter.asking !== true || head.questions.length > 0) &&
       (filter.dueBy === undefined || (head.wake !== undefined && head.wake <= filter.dueBy && !this.#resting(kept))) &&
       (filter.updatedBefore === undefined || head.updated < filter.updatedBefore) &&
+      (filter.movedSince === undefined || (kept.rows.at(-1)?.time ?? 0) >= filter.movedSince) &&
       (filter.roots !== true || head.run === head.root) &&
       (filter.owned !== true || kept.owner !== undefined)
     )

@@ -1,5 +1,9 @@
 import { isEnded } from '../journal/events.ts'
 import type { HeadFilter } from '../journal/port.ts'
+import { SEQ_SPACE } from './sqlite-schema.ts'
+
+const LAST_TIME = `(SELECT time FROM events WHERE events.id >= no * ${SEQ_SPACE} AND events.id < (no + 1) * ${SEQ_SPACE}
+  ORDER BY events.id DESC LIMIT 1)`
 
 /** A filter as a query: newest first, and due runs by their time. */
 export function headQuery(filter: HeadFilter): { readonly text: string; readonly values: (string | number)[] } {
@@ -21,6 +25,8 @@ export function headQuery(filter: HeadFilter): { readonly text: string; readonly
     add(`NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = runs.root AND r.status IN ('paused', 'exhausted'))`)
   }
   if (filter.updatedBefore !== undefined) add('updated < ?', filter.updatedBefore)
+  // One look into the b-tree of events for each run: journals are not read.
+  if (filter.movedSince !== undefined) add(`${LAST_TIME} >= ?`, filter.movedSince)
   if (filter.roots === true) add('root = id')
   if (filter.owned === true) add('owner IS NOT NULL')
   const order = filter.dueBy === undefined ? 'no DESC' : 'wake'

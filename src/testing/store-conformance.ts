@@ -268,6 +268,14 @@ const LISTS: Readonly<Record<string, Check>> = {
     deepStrictEqual(ids(await store.heads({ roots: true, limit: 1 })), ['r2'])
     deepStrictEqual(ids(await store.heads({ asking: true })), ['r2'])
     deepStrictEqual(ids(await store.heads({ updatedBefore: 20 })), ['r1'])
+    await append(store, 'r3', [{ ...step(2), time: 25 }])
+    await append(store, 'r2', [
+      { ...step(2), time: 30 },
+      { ...step(3), time: 25 },
+    ])
+    deepStrictEqual(ids(await store.heads({ movedSince: 25 })), ['r3', 'r2'])
+    deepStrictEqual(ids(await store.heads({ movedSince: 26 })), [])
+    deepStrictEqual(ids(await store.heads({ movedSince: 0, roots: true })), ['r2', 'r1'])
     deepStrictEqual(ids(await store.heads({ owned: true })), ['r3', 'r2'])
     deepStrictEqual(ids(await store.heads({ owned: true, definition: 'demo', status: ['waiting'], limit: 5 })), ['r2'])
   },

@@ -93,12 +93,13 @@ export function project(files: Readonly<Record<string, string>> = {}): Project {
   }
 }
 
-/** A daemon that a test has started, and not stopped. */
+/** A daemon that a test has started, and not stopped. A test may have put anything into the record. */
 function endDaemon(dir: string): void {
   const file = join(dir, '.nerve', 'server.json')
   if (!existsSync(file)) return
   try {
-    process.kill((JSON.parse(readFileSync(file, 'utf8')) as { pid: number }).pid, 'SIGKILL')
+    const pid = Number((JSON.parse(readFileSync(file, 'utf8')) as { pid?: unknown } | null)?.pid)
+    if (Number.isSafeInteger(pid) && pid > 1) process.kill(pid, 'SIGKILL')
   } catch {
     // It has died already.
   }

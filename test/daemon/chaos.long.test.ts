@@ -1,6 +1,7 @@
 /** Fifty runs, clients of every kind, and a daemon that is killed fifty times. */
 import { afterEach, expect, test } from 'vitest'
-import { adding, chaos } from './chaos.ts'
+import { adding } from './adding.ts'
+import { chaos } from './chaos.ts'
 import { expectChaos } from './expect-chaos.ts'
 import { stage, type Stage } from './stage.ts'
 

@@ -1,6 +1,7 @@
 /** A small version of what chaos.long.test.ts does at length. */
 import { afterEach, expect, test } from 'vitest'
-import { adding, chaos } from './chaos.ts'
+import { adding } from './adding.ts'
+import { chaos } from './chaos.ts'
 import { expectChaos } from './expect-chaos.ts'
 import { stage, type Stage } from './stage.ts'
 

@@ -4,7 +4,9 @@ import { connect } from 'nerve/client'
 import { ensureDaemon } from '../../src/surfaces/daemon/find-daemon.ts'
 import { isNerveError } from '../../src/base/nerve-error.ts'
 import { COMMAND } from '../cli/nerve.ts'
-import { restlessClients, type Restless } from './restless-clients.ts'
+import { LAST_QUESTION } from './adding.ts'
+import { restlessClients, type Journals, type Restless } from './restless-clients.ts'
+import { inboxWatcher, runFollower } from './restless-commands.ts'
 import type { Stage } from './stage.ts'
 
 export interface ChaosOptions {
@@ -19,29 +21,9 @@ export interface ChaosOptions {
 export interface ChaosReport {
   readonly outputs: readonly unknown[]
   readonly clients: readonly Restless[]
-  readonly journals: ReadonlyMap<
-    string,
-    readonly { readonly seq: number; readonly type: string; readonly path?: string }[]
-  >
+  readonly journals: Journals
   readonly kills: number
   readonly answers: number
-}
-
-/** Adds up what its steps return: a step that is lost or counted twice shows in the sum. */
-export const adding = `import { workflow } from 'nerve'
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-export default workflow('adding', async (ctx, { steps, seed }) => {
-  let sum = 0
-  for (let i = 0; i < steps; i += 1) {
-    if (i % 10 === 9) sum += Number(await ctx.ask('How many?', { label: 'ask', choices: ['1', '2'] }))
-    else sum += await ctx.step('add', async () => { await pause((seed * 7 + i * 13) % 40); return i })
-  }
-  return sum
-})
-`
-
-export function expectedSum(steps: number): number {
-  return Array.from({ length: steps }, (_, i) => (i % 10 === 9 ? 2 : i)).reduce((a, b) => a + b, 0)
 }
 
 export async function chaos(stage: Stage, { runs, steps, kills, seed }: ChaosOptions): Promise<ChaosReport> {
@@ -68,7 +50,11 @@ export async function chaos(stage: Stage, { runs, steps, kills, seed }: ChaosOpt
       return run
     }),
   )
-  const clients = await restlessClients(socket, chance)
+  const clients = [
+    ...(await restlessClients(socket, chance)),
+    inboxWatcher(stage, { socket, chance }),
+    runFollower(stage, started[0] ?? '', chance),
+  ]
   const answering = answerer(socket)
   let killed = 0
   for (; killed < kills; killed += 1) {
@@ -79,13 +65,14 @@ export async function chaos(stage: Stage, { runs, steps, kills, seed }: ChaosOpt
   const outputs = await Promise.all(started.map((run) => client.run(run).result()))
   const answers = await answering.stop()
   for (const one of clients) await one.finish()
-  const journals = new Map<string, ChaosReport['journals'] extends ReadonlyMap<string, infer List> ? List : never>()
-  for (const run of started) journals.set(run, await client.call('runs.journal', { run }))
+  const journals = new Map(
+    await Promise.all(started.map(async (run) => [run, await client.call('runs.journal', { run })] as const)),
+  )
   await client.close()
   return { outputs, clients, journals, kills: killed, answers }
 }
 
-/** A person who answers everything with 2, over and over, whatever happens to the daemon. */
+/** A person who answers everything but the last questions with 2, over and over, whatever happens to the daemon. */
 function answerer(socket: string): { readonly stop: () => Promise<number> } {
   let over = false
   let answers = 0
@@ -94,7 +81,8 @@ function answerer(socket: string): { readonly stop: () => Promise<number> } {
       try {
         const client = await connect(socket)
         try {
-          for (const { id } of await client.questions.list()) {
+          for (const { id, prompt } of await client.questions.list()) {
+            if (prompt === LAST_QUESTION) continue
             await client.questions.answer(id, '2')
             answers += 1
           }

@@ -72,6 +72,28 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     write('go', '')
   })
 
+  test('the daemon is restarted, and takes its time to end: whoever watches goes on with the next one', async () => {
+    const { start, nerve, write, until, log, record } = open({ 'slow.ts': files.slow })
+    await nerve(['run', 'slow.ts', '--detach'])
+    await until(() => log().includes('holding'), 'the step runs')
+    const watching = start(['attach', 'last', '--json'])
+    await watching.shown('step-started')
+    const { pid } = record() ?? {}
+    const restarted = nerve(['server', 'restart'])
+    await until(() => log().includes('ends: asked'), 'it ends')
+    // Longer than one that is gone would be waited for.
+    const began = Date.now()
+    await until(() => Date.now() - began > 3_500, 'some time has passed')
+    write('go', '')
+    expect((await restarted).code).toBe(0)
+    const { code, out } = await watching.ended
+    expect({ code, last: jsonLines(out).at(-1) }).toMatchObject({
+      code: 0,
+      last: { status: 'completed', output: 'over' },
+    })
+    expect(record()?.pid).not.toBe(pid)
+  })
+
   test('the daemon is stopped while somebody watches: that is told, and nobody starts it again', async () => {
     const { terminal, nerve, record } = open({ 'asking.ts': files.asking })
     const watching = terminal(['run', 'asking.ts'], [])

@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from 'nerve/client'
+import { expect } from 'vitest'
 import { WebSocket } from 'ws'
-import { COMMAND } from '../cli/nerve.ts'
 import { Account } from '../server/reading.ts'
 
 /** Something that reads until it is cut off: gives items and places, and ends or throws when it is over. */
@@ -54,67 +54,62 @@ const webSocket: Kind = (socket, after) => {
 
 const KINDS: Readonly<Record<string, Kind>> = { lines, events, curl, webSocket }
 
+/** What is recorded of each run. */
+export type Journals = ReadonlyMap<string, readonly Entry[]>
+
+interface Entry {
+  readonly seq: number
+  readonly type: string
+  readonly path?: string
+  readonly id?: string
+  readonly prompt?: string
+}
+
 export interface Restless {
   readonly name: string
-  readonly account: Account
   /** How often it came back. */
   readonly visits: () => number
   /** Reads what is left, and ends. */
   readonly finish: () => Promise<void>
+  /** What it saw is what is recorded. */
+  readonly expectRight: (journals: Journals) => void
 }
 
-/** One of each kind; `chance` gives numbers from 0 to 1. */
+/** One of each kind that reads the feed of all runs; `chance` gives numbers from 0 to 1. */
 export async function restlessClients(socket: string, chance: () => number): Promise<readonly Restless[]> {
+  return [...Object.entries(KINDS).map(([name, kind]) => restless(name, kind, { socket, chance })), await sdk(socket)]
+}
+
+/** Every event of every run, once each and in order. */
+function expectAll(name: string, account: Account, journals: Journals): void {
+  for (const [run, entries] of journals)
+    expect({ name, run, seen: account.seen.get(run) }).toEqual({ name, run, seen: entries.map(({ seq }) => seq) })
+}
+
+/** A program that does nothing about it: the client comes back by itself. */
+async function sdk(socket: string): Promise<Restless> {
   const client = await connect(socket)
-  return [
-    ...Object.entries(KINDS).map(([name, kind]) => restless(name, kind, { socket, chance })),
-    sdk(socket),
-    command(),
-  ]
-
-  /** A program that does nothing about it: the client comes back by itself. */
-  function sdk(path: string): Restless {
-    const account = new Account()
-    const over = new AbortController()
-    let lost = 0
-    let cursor = '0'
-    const reading = (async () => {
-      const feed = client.events({
-        after: '0',
-        signal: over.signal,
-        onLost: () => (lost += 1),
-        onCursor: (at) => (cursor = at),
-      })
-      for await (const item of feed) account.add(item)
-      await client.close()
-    })()
-    const finish = async (): Promise<void> => {
-      over.abort()
-      await reading
-      await readRest(path, cursor, account)
-    }
-    return { name: 'sdk', account, visits: () => lost, finish }
+  const account = new Account()
+  const over = new AbortController()
+  let lost = 0
+  let cursor = '0'
+  const reading = (async () => {
+    const feed = client.events({
+      after: '0',
+      signal: over.signal,
+      onLost: () => (lost += 1),
+      onCursor: (at) => (cursor = at),
+    })
+    for await (const item of feed) account.add(item)
+    await client.close()
+  })()
+  const finish = async (): Promise<void> => {
+    over.abort()
+    await reading
+    await readRest(socket, cursor, account)
   }
-
-  /** `nerve events --follow` of one run after the other would see only one: this is `nerve inbox --watch`, killed for good. */
-  function command(): Restless {
-    const account = new Account()
-    let over = false
-    let visits = 0
-    const coming = (async () => {
-      while (!over) {
-        const child = spawn(COMMAND[0] ?? '', [...COMMAND.slice(1), 'inbox', '--watch', '--json'], { stdio: 'ignore' })
-        visits += 1
-        await delay(500 + chance() * 1_000)
-        child.kill('SIGKILL')
-      }
-    })()
-    const finish = async (): Promise<void> => {
-      over = true
-      await coming
-    }
-    return { name: 'command', account, visits: () => visits, finish }
-  }
+  const name = 'sdk'
+  return { name, visits: () => lost, finish, expectRight: (journals) => expectAll(name, account, journals) }
 }
 
 function restless(
@@ -157,7 +152,7 @@ function restless(
     await coming
     await readRest(socket, cursor, account)
   }
-  return { name, account, visits: () => visits, finish }
+  return { name, visits: () => visits, finish, expectRight: (journals) => expectAll(name, account, journals) }
 }
 
 async function readRest(socket: string, cursor: string, account: Account): Promise<void> {

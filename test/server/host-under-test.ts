@@ -36,7 +36,7 @@ export const busy = workflow('busy', async (ctx, steps: number) => {
 
 const failing = workflow('failing', async (ctx) => ctx.step('bad', () => Promise.reject(new Error('no luck'))))
 
-const waiting = workflow('waiting', async (ctx) => ctx.waitFor('go', { label: 'go' }))
+export const waiting = workflow('waiting', async (ctx) => ctx.waitFor('go', { label: 'go' }))
 
 /** Few events, each of them large. */
 const chatty = workflow('chatty', async (ctx, steps: number) => {

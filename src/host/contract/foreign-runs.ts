@@ -1,42 +1,38 @@
 /** Looks for what other processes wrote into the journals of a project: the bus of this process does not hear of that. */
 import { isNerveError } from '../../base/nerve-error.ts'
 import { isLive } from '../../engine/feed.ts'
-import { isEnded } from '../../journal/events.ts'
-import type { RunRow } from '../../projections/runs.ts'
 import type { Handle } from '../handle.ts'
 import type { Host } from '../host.ts'
 
 const POLL_MS = 500
-const NEWEST = 200
-const REMEMBERED = 4_000
-const OPEN = ['queued', 'running', 'waiting', 'paused', 'exhausted'] as const
-
-interface Known {
-  readonly seq: number
-  readonly updated: number
-}
+/** How long after its time an event may be committed: a process may wait for the database, or be busy with something else. */
+const LATE_MS = 60_000
 
 export interface ForeignRunsOptions {
-  readonly moved: (run: string) => void
+  /** There is more of a run than up to this event, which whoever reads has been told of. */
+  readonly moved: (run: string, after: number) => void
   readonly onProblem: (error: unknown) => void
 }
 
 export class ForeignRuns {
   readonly #host: Host
   readonly #options: ForeignRunsOptions
-  readonly #open = new Map<string, Known>()
-  readonly #over = new Set<string>()
+  /** How far each run was that had moved since `#since`. */
+  #known: ReadonlyMap<string, number> = new Map()
+  #since = 0
   #timer: NodeJS.Timeout | undefined
+  #changes: number | undefined
   #looked = 0
   #stopped = false
 
+  /** What is there now is not told of: whoever begins to read looks at the journals. */
   constructor(host: Host, options: ForeignRunsOptions) {
     this.#host = host
     this.#options = options
-    this.#arm()
+    void this.#poll()
   }
 
-  /** Everything that others wrote before this time has been told of; 0 before the first look. */
+  /** Everything that others wrote before this time is known to whoever reads; 0 before the first look. */
   get looked(): number {
     return this.#looked
   }
@@ -46,58 +42,46 @@ export class ForeignRuns {
     clearTimeout(this.#timer)
   }
 
-  #arm(): void {
-    if (!this.#stopped) this.#timer = setTimeout(() => void this.#poll(), POLL_MS)
-  }
-
   async #poll(): Promise<void> {
     try {
       const began = Date.now()
-      const open = await this.#host.runs({ children: true, status: OPEN })
-      const there = new Set(open.map(({ run }) => run))
-      for (const row of open) if (row.owner !== this.#host.id && this.#mayHaveMoved(row)) await this.#look(row)
-      for (const run of this.#open.keys())
-        if (!there.has(run)) await this.#look({ run, status: 'completed', updated: 0 })
-      for (const row of await this.#endedLately()) await this.#look(row)
+      // Where nobody else writes, a look costs nothing, however many runs there are.
+      const changes = this.#host.changes()
+      if (changes !== this.#changes) await this.#look(began)
+      this.#changes = changes
       this.#looked = began
     } catch (error) {
       // The readers go on with what the bus says, and the next look may succeed.
       if (!this.#stopped) this.#options.onProblem(error)
     }
-    this.#arm()
-  }
-
-  /** What nobody drives moves only when somebody takes it, and then its row changes too. */
-  #mayHaveMoved({ run, owner, updated }: RunRow): boolean {
-    return owner !== undefined || this.#open.get(run)?.updated !== updated
+    if (!this.#stopped) this.#timer = setTimeout(() => void this.#poll(), POLL_MS)
   }
 
   /** Who drove a run that has ended cannot be told any more, so it may be one of ours: then nothing of it is new. */
-  async #endedLately(): Promise<readonly RunRow[]> {
-    for (let limit = NEWEST; ; limit *= 4) {
-      const newest = await this.#host.runs({ children: true, limit })
-      const oldest = newest.at(-1)
-      const whole = newest.length < limit || this.#looked === 0 || (oldest?.created ?? 0) < this.#looked
-      if (whole) return newest.filter(({ run, status }) => isEnded(status) && !this.#over.has(run))
+  async #look(began: number): Promise<void> {
+    const movedSince = (this.#looked === 0 ? began : Math.min(began, this.#looked)) - LATE_MS
+    const known = new Map<string, number>()
+    for (const { run, owner } of await this.#host.runs({ children: true, movedSince })) {
+      if (owner === this.#host.id) continue
+      const { after, last } = await this.#read(run)
+      known.set(run, last)
+      if (last > after && this.#changes !== undefined) this.#options.moved(run, after)
     }
+    this.#known = known
+    this.#since = movedSince
   }
 
-  async #look({ run, status, updated }: Pick<RunRow, 'run' | 'status' | 'updated'>): Promise<void> {
-    const known = this.#open.get(run)?.seq
+  /** One that was not among those that moved, the last time, was known up to that time. */
+  async #read(run: string): Promise<{ readonly after: number; readonly last: number }> {
+    const known = this.#known.get(run)
     const handle = await handleOf(this.#host, run)
-    let seq = known ?? 0
-    if (handle !== undefined)
-      for await (const item of handle.events({ after: seq, once: true })) if (!isLive(item)) seq = item.seq
-    if (seq !== known) this.#options.moved(run)
-    if (handle !== undefined && !isEnded(status)) this.#open.set(run, { seq, updated })
-    else {
-      this.#open.delete(run)
-      this.#over.add(run)
-      for (const oldest of this.#over) {
-        if (this.#over.size <= REMEMBERED) break
-        this.#over.delete(oldest)
-      }
+    let [after, last] = [known ?? 0, known ?? 0]
+    for await (const item of handle?.events({ after, once: true }) ?? []) {
+      if (isLive(item)) continue
+      last = item.seq
+      if (known === undefined && item.time < this.#since) after = item.seq
     }
+    return { after, last }
   }
 }
 

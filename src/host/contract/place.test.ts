@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../engine/bus.ts'
-import { Place } from './place.ts'
+import { LONGEST_CURSOR, Place, after, shortened } from './place.ts'
 
 const event = (run: string, seq: number, time: number, type = 'step-completed'): RunEvent =>
   ({ type, run, seq, time, path: 'a', attempt: 1, started: time }) as RunEvent
@@ -47,6 +47,38 @@ describe('a place among all runs', () => {
     const place = new Place(500)
     place.raise(400)
     expect(place.floor).toBe(500)
+  })
+
+  it('goes back with a clock that is set back', () => {
+    const place = new Place(500)
+    place.goBack(500, 10)
+    expect(place.floor).toBe(500)
+    place.goBack(400, 10)
+    expect(place.floor).toBe(390)
+  })
+
+  it('names a run of which something from before its time came late', () => {
+    const place = new Place(500)
+    place.add(event('aaa', 3, 100))
+    expect(place.toString()).toBe(`${(500).toString(36)}~aaa:3`)
+  })
+
+  it('is moved on as text, and is read as it was named last', () => {
+    const moved = after(after('5~aaa:1~bbb:2', event('aaa', 2, 9)), event('ccc', 7, 9, 'run-failed'))
+    expect(Place.parse(moved, 10).toString()).toBe('5~aaa:2~bbb:2~ccc:7.')
+    const full = shortened(`5${'~aaa:1~bbb:1'.repeat(90_000)}`, LONGEST_CURSOR)
+    expect(after(full, event('aaa', 2, 9))).toBe('5~aaa:2~bbb:1')
+  })
+
+  it('has a limit: what does not fit is not named', () => {
+    expect(shortened('5~aaa:1~bbb:2', 20)).toBe('5~aaa:1~bbb:2')
+    expect(shortened('5~aaa:1~bbb:2', 12)).toBe('5~aaa:1')
+    expect(shortened('5~aaa:1~bbb:2', 7)).toBe('5~aaa:1')
+    expect(shortened('5~aaa:1~bbb:2', 3)).toBe('5')
+    const place = new Place(0)
+    for (let i = 0; i < 100_000; i += 1) place.add(event(`a-run-of-many-${i}`, 5, i))
+    expect(place.toString().length).toBeLessThanOrEqual(LONGEST_CURSOR)
+    expect(Place.parse(place.toString(), 0).reached('a-run-of-many-0')).toBe(5)
   })
 
   it('is not made of anything else', () => {

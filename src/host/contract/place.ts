@@ -7,6 +7,21 @@
 import { NerveError } from '../../base/nerve-error.ts'
 import type { RunEvent } from '../../engine/bus.ts'
 
+/** What a cursor has room for: with the rest of a request, it has to fit into 1 MiB. */
+export const LONGEST_CURSOR = 900_000
+
+/** A cursor that takes less room. It knows the runs that it does not name any more up to its time only: what they did since comes again. */
+export function shortened(cursor: string, most: number): string {
+  return cursor.length <= most ? cursor : cursor.slice(0, cursor.lastIndexOf('~', most))
+}
+
+/** A cursor after one more event. What is named twice in it counts as it is named last, so it need not be read for that. */
+export function after(cursor: string, event: RunEvent): string {
+  const longer = `${cursor}~${nameOf(event.run, event.seq, isEnd(event))}`
+  // What it names stays named, whatever the clocks of the two ends say.
+  return longer.length <= LONGEST_CURSOR ? longer : Place.parse(longer, Number.POSITIVE_INFINITY).toString()
+}
+
 interface Reached {
   readonly seq: number
   /** When its last event happened, at the latest: of what was read from text, only that it was before then. */
@@ -49,9 +64,10 @@ export class Place {
     return this.#runs.get(run)?.ended === true
   }
 
-  add({ run, seq, time, type }: RunEvent): void {
-    const ended = type === 'run-completed' || type === 'run-failed' || type === 'run-cancelled'
-    this.#runs.set(run, { seq, time, ended })
+  add(event: RunEvent): void {
+    const { run, seq, time } = event
+    // One that comes late, or by a clock that was set back, is not among those from before the time.
+    this.#runs.set(run, { seq, time: Math.max(time, this.#floor), ended: isEnd(event) })
   }
 
   /** Everything from before this time is known now, of every run. */
@@ -61,12 +77,24 @@ export class Place {
     for (const [run, { ended, time }] of this.#runs) if (ended && time < floor) this.#runs.delete(run)
   }
 
+  /** A time that lies ahead of a clock that was set back would hide what happens until then. What lies between may come again. */
+  goBack(now: number, slack: number): void {
+    if (this.#floor > now) this.#floor = now - slack
+  }
+
   toString(): string {
     const runs = [...this.#runs].filter(([, { time }]) => time >= this.#floor)
-    return [this.#floor.toString(36), ...runs.map(([run, { seq, ended }]) => `${run}:${seq}${ended ? '.' : ''}`)].join(
-      '~',
-    )
+    const names = runs.map(([run, { seq, ended }]) => nameOf(run, seq, ended))
+    return shortened([this.#floor.toString(36), ...names].join('~'), LONGEST_CURSOR)
   }
+}
+
+function nameOf(run: string, seq: number, ended: boolean): string {
+  return `${run}:${seq}${ended ? '.' : ''}`
+}
+
+function isEnd({ type }: RunEvent): boolean {
+  return type === 'run-completed' || type === 'run-failed' || type === 'run-cancelled'
 }
 
 function unreadable(text: string): NerveError {

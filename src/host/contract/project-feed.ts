@@ -42,6 +42,7 @@ export class ProjectFeed {
   #stop: (() => void) | undefined
   #list: Promise<RunRow[]> | undefined
   #nextList: Promise<RunRow[]> | undefined
+  #nextSince = Number.POSITIVE_INFINITY
 
   constructor(host: Host, onProblem: (error: unknown) => void) {
     this.#host = host
@@ -50,10 +51,9 @@ export class ProjectFeed {
 
   read(options: ProjectFeedOptions): AsyncGenerator<Delivered, void, void> {
     const now = Date.now()
-    return this.#read(
-      options,
-      options.after === undefined ? new Place(now - SLACK_MS) : Place.parse(options.after, now),
-    )
+    const place = options.after === undefined ? new Place(now - SLACK_MS) : Place.parse(options.after, now)
+    place.goBack(now, SLACK_MS)
+    return this.#read(options, place)
   }
 
   async *#read(options: ProjectFeedOptions, place: Place): AsyncGenerator<Delivered, void, void> {
@@ -70,18 +70,20 @@ export class ProjectFeed {
           // Also when nothing was new, there is less to look at from here.
           if (reader.idle) yield { cursor: reader.told(this.#raise(place).toString()) }
         }
-        if (options.once === true) return
+        if (options.once === true || reader.isOver) return
+        // What fell out of the buffer lies before what is in it now.
+        if (reader.behind) continue
         for (const item of reader.take()) {
-          if ('moved' in item) yield* this.#readOn(item.moved, reader, place)
+          if ('moved' in item) yield* this.#readOn(item.moved, reader, place, item.after)
           else if (isLive(item)) yield { item }
           else {
-            const reached = place.reached(item.run) ?? 0
+            // A run that has not moved since the place was known up to here, whatever its clock says.
+            const reached = place.reached(item.run) ?? item.seq - 1
             if (item.seq === reached + 1) yield given(item, reader, place)
             // What lies between it and the last one is read from the journal.
             else if (item.seq > reached) yield* this.#readOn(item.run, reader, place)
           }
         }
-        if (options.signal?.aborted === true) return
         if (reader.idle) {
           this.#raise(place)
           if (reader.isOwed) yield { cursor: reader.told(place.toString()) }
@@ -95,12 +97,11 @@ export class ProjectFeed {
 
   /**
    * Takes everything that is there as given. Events are known a moment after they happened, so a time alone would not tell
-   * those that come from now on: each run that may be moving has its number.
+   * those that come from now on: each run that has just moved has its number.
    */
   async #skip(reader: Reader, place: Place): Promise<void> {
     reader.behind = false
-    for (const { run, owner, updated } of await this.#rows()) {
-      if (owner === undefined && updated < place.floor) continue
+    for (const { run } of await this.#rows(place.floor)) {
       const handle = await handleOf(this.#host, run)
       for await (const item of handle?.events({ once: true }) ?? []) if (!isLive(item)) place.add(item)
     }
@@ -108,12 +109,15 @@ export class ProjectFeed {
 
   /** For a reader that was given everything that is known. */
   #raise(place: Place): Place {
-    place.raise((this.#foreign?.looked ?? 0) - SLACK_MS)
+    const now = Date.now()
+    place.goBack(now, SLACK_MS)
+    place.raise(Math.min(this.#foreign?.looked ?? 0, now) - SLACK_MS)
     return place
   }
 
-  async *#readOn(run: string, reader: Reader, place: Place): AsyncGenerator<Delivered, void, void> {
-    const reached = place.reached(run)
+  /** `known` is an event up to which a run that the place does not name was known to all who read then. */
+  async *#readOn(run: string, reader: Reader, place: Place, known?: number): AsyncGenerator<Delivered, void, void> {
+    const reached = place.reached(run) ?? known
     const handle = await handleOf(this.#host, run)
     if (handle === undefined) return
     for await (const item of handle.events({ after: reached ?? 0, once: true })) {
@@ -124,16 +128,18 @@ export class ProjectFeed {
 
   async *#catchUp(reader: Reader, place: Place): AsyncGenerator<Delivered, void, void> {
     // In the order in which they were made.
-    for (const { run, ended } of (await this.#rows()).toReversed()) {
+    for (const { run } of (await this.#rows(place.floor)).toReversed()) {
       if (reader.isOver) return
-      if (place.isOver(run)) continue
-      if (ended !== undefined && ended < place.floor && place.reached(run) === undefined) continue
-      yield* this.#readOn(run, reader, place)
+      if (!place.isOver(run)) yield* this.#readOn(run, reader, place)
     }
   }
 
-  /** One list for all who ask at the same time. One that was begun before may lack what came since. */
-  #rows(): Promise<RunRow[]> {
+  /**
+   * The runs that moved since a time, and perhaps others: one list for all who ask at the same time. One that was begun before may
+   * lack what came since.
+   */
+  #rows(since: number): Promise<RunRow[]> {
+    this.#nextSince = Math.min(this.#nextSince, since)
     this.#nextList ??= this.#listAfter(this.#list)
     return this.#nextList
   }
@@ -143,7 +149,9 @@ export class ProjectFeed {
     await before?.catch(() => undefined)
     this.#list = this.#nextList
     this.#nextList = undefined
-    return this.#host.runs({ children: true })
+    const movedSince = this.#nextSince
+    this.#nextSince = Number.POSITIVE_INFINITY
+    return this.#host.runs({ children: true, movedSince })
   }
 
   #attach(reader: Reader): void {
@@ -153,7 +161,10 @@ export class ProjectFeed {
       for (const one of this.#readers) one.add(news)
     }
     const unsubscribe = this.#host.subscribe({}, tell)
-    const foreign = new ForeignRuns(this.#host, { moved: (run) => tell({ moved: run }), onProblem: this.#onProblem })
+    const foreign = new ForeignRuns(this.#host, {
+      moved: (run, after) => tell({ moved: run, after }),
+      onProblem: this.#onProblem,
+    })
     this.#foreign = foreign
     this.#stop = () => {
       unsubscribe()
@@ -177,7 +188,7 @@ function given(item: RunEvent, reader: Reader, place: Place): Delivered {
 }
 
 /** What readers hear of; `moved` is a run of which there is more to read. */
-type News = FeedItem | { readonly moved: string }
+type News = FeedItem | { readonly moved: string; readonly after: number }
 
 class Reader {
   behind = true
@@ -241,16 +252,20 @@ class Reader {
     return this.#cursorLength <= SHORT_CURSOR || this.isOwed
   }
 
-  /** True when there were events without one for long enough. */
+  /** True when there were events without one for long enough, or one that is long may be short by now. */
   get isOwed(): boolean {
-    return this.#sinceCursor > 0 && Date.now() - this.#cursorAt >= CURSOR_MS
+    return this.#mayImprove && Math.abs(Date.now() - this.#cursorAt) >= CURSOR_MS
+  }
+
+  get #mayImprove(): boolean {
+    return this.#sinceCursor > 0 || this.#cursorLength > SHORT_CURSOR
   }
 
   /** Resolves when there may be something to give, if only a cursor. */
   more(): Promise<void> {
     if (!this.idle || this.isOver) return Promise.resolve()
     return new Promise((resolve) => {
-      const timer = this.#sinceCursor > 0 ? setTimeout(() => this.#rouse(), CURSOR_MS) : undefined
+      const timer = this.#mayImprove ? setTimeout(() => this.#rouse(), CURSOR_MS) : undefined
       this.#wake = () => {
         clearTimeout(timer)
         this.#wake = undefined

@@ -12,6 +12,7 @@ import type { GatewayStatus } from '../gateway-api.ts'
 import type { ManagedInfo } from '../sessions/managed-node.ts'
 import type { CatalogEntry } from '../sessions/session-catalog.ts'
 import type { AuditRow } from './audit-calls.ts'
+import { LONGEST_CURSOR } from './place.ts'
 
 /** A schema that says less than the type does. With a name it is one of the schemas of the OpenAPI document. */
 function as<Value>(schema: z.ZodType, id?: string): z.ZodType<Value, Value> {
@@ -108,7 +109,7 @@ export const runEvent = as<RunEvent>(
 )
 
 /** Where a feed goes on. Of one run: the number of its last event. Of all runs: text that means something to Nerve alone. */
-export const cursor = z.string().max(65_536)
+export const cursor = z.string().max(LONGEST_CURSOR)
 
 export const live = z.union([
   as<LivePart>(

@@ -1,10 +1,9 @@
 /** The daemon of the project, for commands: when they use it, when they start it, and when they put a newer one in its place. */
-import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isNerveError } from '../../base/nerve-error.ts'
 import { createClient, type Client } from '../client/client.ts'
 import { socketConnection } from '../client/socket-connection.ts'
-import { daemonFiles, readRecord } from '../daemon/daemon-files.ts'
+import { isLivingNode, readRecord } from '../daemon/daemon-files.ts'
 import { ensureDaemon, fateOf, findDaemon, type DaemonCommand, type FoundDaemon } from '../daemon/find-daemon.ts'
 import { configMark, differing } from '../daemon/environment.ts'
 import type { Output } from './output.ts'
@@ -24,13 +23,13 @@ export function isLocal(env: NodeJS.ProcessEnv = process.env): boolean {
 /** How a daemon is started in the background: as it is said, as the one whose record is there was, or as commands do. */
 export function daemonCommand(dir: string, said?: readonly string[]): DaemonCommand {
   const main = process.argv[1] ?? ''
-  const options = said ?? readRecord(daemonFiles(dir).record)?.options ?? [`--idle=${IDLE}`]
+  const options = said ?? readRecord(dir)?.options ?? [`--idle=${IDLE}`]
   return [process.execPath, ...process.execArgv, main, 'server', 'start', '--foreground', '--dir', dir, ...options]
 }
 
 /** One that nobody stopped is missed: its record is still there. To be asked when none runs. */
 export function hasDied(dir: string): boolean {
-  return existsSync(daemonFiles(dir).record)
+  return readRecord(dir) !== undefined
 }
 
 /** The daemon, if one runs and is to be used. */
@@ -43,7 +42,7 @@ export async function runningDaemon(dir: string): Promise<DaemonHost | undefined
 /** For what lives in the daemon: one that has died is started again. */
 export async function lastingDaemon(dir: string, out: Output): Promise<DaemonHost | undefined> {
   const running = await runningDaemon(dir)
-  if (running !== undefined || isLocal() || (await fateOf(dir, 0)) !== 'died') return running
+  if (running !== undefined || isLocal() || (await fateOf(dir, { patience: 0 })) !== 'died') return running
   await trustProject(dir, out)
   const found = await ensureDaemon(dir, daemonCommand(dir))
   tell(`The daemon had died, and what lived in it is gone. Another one runs now, process ${found.record.pid}.`)
@@ -68,9 +67,9 @@ export async function startedDaemon(dir: string, out: Output): Promise<DaemonHos
 /** A client that lives long: when the daemon has died, it is started again by what is asked next. */
 export async function daemonClient(dir: string, out: Output, via: string): Promise<Client> {
   const first = await startedDaemon(dir, out)
-  const { socket } = first.daemon.record
+  const { record } = first.daemon
   await first.close()
-  const connection = socketConnection({ to: { path: socket }, via })
+  const connection = socketConnection({ to: { path: record.socket }, via })
   return createClient({
     ...connection,
     call: async (name, input, signal) => {
@@ -78,11 +77,15 @@ export async function daemonClient(dir: string, out: Output, via: string): Promi
         return await connection.call(name, input, signal)
       } catch (error) {
         if (!isNerveError(error, 'connection-lost') || connection.closed.aborted) throw error
-        await revived(dir, daemonCommand(dir))
-        // What was never sent can be sent now, and who only looks can look again. Everything else may have been done.
         const { isSafe } = await import('../../host/contract/contract.ts')
-        if (error.data['reached'] === false || isSafe(name)) return connection.call(name, input, signal)
-        throw error
+        // Who only looks can look again. Everything else that was sent may have been done.
+        if (error.data['reached'] !== false && !isSafe(name)) {
+          await revived(dir, daemonCommand(dir), record)
+          throw error
+        }
+        // One that nobody needed has ended meanwhile: it is needed now.
+        await (await startedDaemon(dir, out)).close()
+        return connection.call(name, input, signal)
       }
     },
   })
@@ -119,19 +122,29 @@ async function renewed(found: FoundDaemon, dir: string): Promise<FoundDaemon> {
   const { client, record } = found
   const own = version()
   if (!isOlder(record.version, own)) return found
-  const busy = await client.call('runs.list', { status: ['queued', 'running'], limit: 1 })
-  if (busy.length > 0) {
-    tell(
-      `The daemon is of version ${record.version}, this is ${own}. Runs are at work in it: nerve server restart, later.`,
-    )
+  const busy = await whatLives(client)
+  if (busy !== undefined) {
+    tell(`The daemon is of version ${record.version}, this is ${own}. ${busy} in it: nerve server restart, later.`)
     return found
   }
   await client.call('shutdown', {})
   await client.close()
-  while ((await fateOf(dir, 0)) === 'lives') await delay(STOP_LOOK_MS)
+  while ((await fateOf(dir, { patience: 0 })) === 'lives') await delay(STOP_LOOK_MS)
   const fresh = await ensureDaemon(dir, daemonCommand(dir, record.options))
   tell(`The daemon was of version ${record.version}; one of version ${own} is in its place now.`)
   return fresh
+}
+
+/** What would be interrupted, or gone with its process; undefined when there is nothing. */
+async function whatLives(client: Client): Promise<string | undefined> {
+  const runs = await client.call('runs.list', { status: ['queued', 'running'], children: true, limit: 1 })
+  if (runs.length > 0) return 'Runs are at work'
+  for (const { name: session, open } of await client.call('sessions.list', {})) {
+    const { members } = open ? await client.call('sessions.get', { session }) : { members: [] }
+    if (members.some(({ persistent, state }) => isLivingNode({ persistent, state })))
+      return `Nodes of session '${session}' live`
+  }
+  return undefined
 }
 
 const told = new Set<string>()

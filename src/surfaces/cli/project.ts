@@ -75,8 +75,8 @@ export function inThisProcess(out: Output): Opener<Host> {
 
 async function daemonAt(dir: string, out: Output): Promise<RunHost | undefined> {
   if (!out.interactive && !existsSync(daemonTrace(dir))) return undefined
-  const { isLocal, startedDaemon } = await import('./project-daemon.ts')
-  return isLocal() ? undefined : startedDaemon(dir, out)
+  const { hasDied, isLocal, startedDaemon } = await import('./project-daemon.ts')
+  return isLocal() || !(out.interactive || hasDied(dir)) ? undefined : startedDaemon(dir, out)
 }
 
 /** Does something with the project's runs; a folder without runs is left as it is, and has `empty`. */

@@ -2,7 +2,7 @@
 import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import type { Handle, Host, RunEvent } from '../../host/api.ts'
 import type { Entry, ResumePlan } from '../../journal/events.ts'
-import { PRINTED } from '../daemon/daemon-files.ts'
+import { PRINTED, readRecord, type DaemonRecord } from '../daemon/daemon-files.ts'
 import { ensureDaemon, fateOf, type DaemonCommand, type FoundDaemon } from '../daemon/find-daemon.ts'
 
 /** A run in the hand of a command. */
@@ -42,23 +42,28 @@ const SHORT_MS = 60_000
 /** The daemon as a host. When it dies it is started again, and reading goes on where it was. */
 export function daemonHost(found: FoundDaemon, dir: string, command: DaemonCommand): DaemonHost {
   const { client } = found
+  let last = found.record
   const revivals: number[] = []
   const revive = once(async () => {
     revivals.push(Date.now())
     if (revivals.filter((time) => Date.now() - time < SHORT_MS).length > MOST_REVIVALS)
       throw new NerveError('not-ready', 'The daemon dies again and again. What it said last: nerve server logs')
-    await revived(dir, command)
+    await revived(dir, command, last)
+    last = readRecord(dir) ?? last
   })
-  /** For what may be asked twice. */
-  const look = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isNerveError(error, 'connection-lost')) throw error
-      await revive()
-      return ask()
+  /** Asks until it is answered, or nothing brings the daemon back. What may be done twice is also asked again after it was sent. */
+  const asked = async <Value>(ask: () => Promise<Value>, isSafe: boolean): Promise<Value> => {
+    for (;;) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (!isNerveError(error, 'connection-lost') || !(isSafe || error.data['reached'] === false)) throw error
+        await revive()
+      }
     }
   }
+  const look = <Value>(ask: () => Promise<Value>): Promise<Value> => asked(ask, true)
+  const tell = <Value>(ask: () => Promise<Value>): Promise<Value> => asked(ask, false)
   const runs: Host['runs'] = ({ status, ...filter } = {}) =>
     look(async () => {
       const wanted = status === undefined ? filter : { ...filter, status: [...status] }
@@ -76,10 +81,10 @@ export function daemonHost(found: FoundDaemon, dir: string, command: DaemonComma
     journal,
     run: (run) => look(() => client.call('runs.get', { run })),
     inbox: () => look(() => client.call('questions.list', {})),
-    answer: async (question, value) => void (await client.call('questions.answer', { question, value })),
+    answer: async (question, value) => void (await tell(() => client.call('questions.answer', { question, value }))),
     export: async (run) => (await look(() => client.call('runs.export', { run }))).text,
-    gc: ({ olderThan }) => client.call('runs.remove', { olderThan }),
-    import: async (text) => ({ id: (await client.call('runs.import', { text })).run }),
+    gc: ({ olderThan }) => tell(() => client.call('runs.remove', { olderThan })),
+    import: async (text) => ({ id: (await tell(() => client.call('runs.import', { text }))).run }),
     plan: (run) => look(() => client.call('runs.plan', { run })),
     handle: async (run) => handleOf(client, (await look(() => client.call('runs.get', { run }))).run, revive),
     close: () => client.close(),
@@ -147,9 +152,9 @@ async function* followed(
   if (problem !== undefined) throw problem
 }
 
-/** Sees to it that there is a daemon, unless somebody stopped it. */
-export async function revived(dir: string, command: DaemonCommand): Promise<void> {
-  const fate = await fateOf(dir)
+/** Sees to it that there is a daemon, unless somebody stopped the one before. */
+export async function revived(dir: string, command: DaemonCommand, before: DaemonRecord): Promise<void> {
+  const fate = await fateOf(dir, { before })
   if (fate === 'stopped')
     throw new NerveError('host-closed', 'The daemon was stopped. Runs go on when there is one: nerve server start')
   if (fate === 'died') await (await ensureDaemon(dir, command)).client.close()

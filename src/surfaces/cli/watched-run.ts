@@ -19,6 +19,8 @@ import { createView, type View } from './view.ts'
 const LOOK_MS = 200
 /** So many looks in a row nobody drives the run: one may fall between two owners. */
 const ENOUGH_LOOKS = 3
+/** So many when it is one that a daemon takes up: it may have just started, and have many. */
+const PATIENT_LOOKS = 50
 
 export interface WatchOptions {
   /** Answer choices with the first one. */
@@ -130,7 +132,7 @@ class WatchedRun {
         const rows = await this.#host.runs({ root, children: true })
         if (rows.some(({ owner }) => owner === this.#host.id)) return 'mine'
         alone = this.#ended || !this.#rests(rows) ? 0 : alone + 1
-        if (alone >= ENOUGH_LOOKS) return 'rests'
+        if (alone >= (this.#mayBeTaken(rows) ? PATIENT_LOOKS : ENOUGH_LOOKS)) return 'rests'
         await Promise.race([pause(LOOK_MS, this.#left.signal), this.#failed.promise])
       }
     } catch (error) {
@@ -149,11 +151,17 @@ class WatchedRun {
     for (const signal of ['SIGTERM', 'SIGHUP']) process.off(signal, this.#onLeave)
   }
 
+  #mayBeTaken(rows: readonly RunRow[]): boolean {
+    return isDaemon(this.#host) && rows.some(({ status }) => status === 'queued' || status === 'crashed')
+  }
+
   /** Nothing comes from here, and nothing goes on there. */
   #rests(rows: readonly RunRow[]): boolean {
     if (rows.some(({ status, questions }) => status === 'waiting' && questions.some((one) => this.#desk?.takes(one))))
       return false
     const root = rows.find(({ run }) => run === this.#parts.row.root)
+    // How it ended is in its last event, which is on its way.
+    if (root?.ended !== undefined) return false
     if (this.#parts.options.until !== 'rest') return rows.every(({ owner }) => owner === undefined)
     // As where a run is driven in this process: a time is waited for, and a signal at a terminal.
     const { status } = root ?? {}

@@ -1,7 +1,7 @@
 /** Events as an async iterator that goes on after a lost connection, from its cursor: nothing is missing, nothing comes twice. */
 import { isNerveError } from '../../base/nerve-error.ts'
 import type { Input, Output } from '../../host/contract/contract.ts'
-import { Place } from '../../host/contract/place.ts'
+import { after } from '../../host/contract/place.ts'
 import { connectionClosed, type Connection, type Delivery } from './connection.ts'
 
 export type EventItem = Output<'events'>
@@ -70,16 +70,17 @@ async function* following(
 ): AsyncGenerator<EventDelivery, void, void> {
   if (closed.aborted) throw connectionClosed('the host')
   const over = signal === undefined ? closed : AbortSignal.any([signal, closed])
-  const reached = new Reached(from.after)
+  let reached = from.after
   for (let tries = 1; ; tries += 1) {
     try {
-      for await (const delivery of open(over, reached.cursor) as AsyncIterable<EventDelivery>) {
+      for await (const delivery of open(over, reached) as AsyncIterable<EventDelivery>) {
         tries = 0
         // Before it is given: who goes on after this one must not get it again.
-        reached.add(delivery)
+        const { item, cursor } = delivery
+        // When many runs move at once, most events come without a cursor: they are added to the last one.
+        reached = cursor ?? (reached !== undefined && isEvent(item) ? after(reached, item) : reached)
         yield delivery
-        if (onCursor !== undefined && (delivery.cursor !== undefined || isEvent(delivery.item)))
-          onCursor(reached.cursor ?? '')
+        if (cursor !== undefined || isEvent(item)) onCursor?.(reached ?? '')
       }
       return
     } catch (error) {
@@ -95,33 +96,6 @@ type DurableEvent = Extract<EventItem, { readonly seq: number }>
 
 function isEvent(item: EventItem | undefined): item is DurableEvent {
   return item !== undefined && 'seq' in item
-}
-
-/** Where to go on. When many runs move at once, most events come without a cursor: they are added to the last one. */
-class Reached {
-  #last: string | undefined
-  #since: DurableEvent[] = []
-
-  constructor(after: string | undefined) {
-    this.#last = after
-  }
-
-  add({ item, cursor }: EventDelivery): void {
-    if (cursor !== undefined) {
-      this.#last = cursor
-      this.#since = []
-    } else if (isEvent(item)) this.#since.push(item)
-  }
-
-  get cursor(): string | undefined {
-    if (this.#last === undefined || this.#since.length === 0) return this.#last
-    // What it names stays named, whatever the clocks of the two ends say.
-    const place = Place.parse(this.#last, Number.POSITIVE_INFINITY)
-    for (const event of this.#since) place.add(event)
-    this.#last = place.toString()
-    this.#since = []
-    return this.#last
-  }
 }
 
 /** With a little chance in it, so that many who lost the same host do not come back in the same moment. */

@@ -3,6 +3,7 @@
  * Each feed has a socket of its own, so that one that is read slowly holds up nothing else.
  */
 import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { LineSplitter } from '../../base/line-splitter.ts'
 import { decode, encodeInput, type Reply } from '../../host/contract/wire.ts'
 import { connectionClosed, connectionLost, errorIn, notReached, type Connection, type Delivery } from './connection.ts'
@@ -91,24 +92,52 @@ class Line {
   }
 }
 
+/** A line that calls share, and how many are under way on it. */
+interface Shared {
+  readonly line: Promise<Line>
+  calls: number
+}
+
+/** A host takes 256 requests at once on a connection: there is another one for more. */
+const MOST_CALLS = 200
+
+async function isGone({ line }: Shared): Promise<boolean> {
+  return (await line.catch(() => undefined))?.isOver !== false
+}
+
 export function socketConnection({ to, token, via }: SocketConnectionOptions): Connection {
   const where = 'path' in to ? to.path : `${to.host}:${to.port}`
   const over = new AbortController()
-  let line: Promise<Line> | undefined
+  const lines = new Set<Shared>()
   const make = async (): Promise<Line> => {
     if (over.signal.aborted) throw connectionClosed(where)
     return open(to, where, { token, via })
   }
-  const shared = async (): Promise<Line> => {
-    const there = await line?.catch(() => undefined)
-    if (there !== undefined && !there.isOver) return there
-    line = make()
-    return line
+  const share = (): Shared => {
+    const free = [...lines].find(({ calls }) => calls < MOST_CALLS)
+    const one = free ?? { line: make(), calls: 0 }
+    lines.add(one)
+    return one
+  }
+  const call = async (request: string, signal: AbortSignal | undefined): Promise<unknown> => {
+    const one = share()
+    one.calls += 1
+    try {
+      const line = await one.line
+      if (!line.isOver) return await asked(line, request, signal)
+    } catch (error) {
+      if (await isGone(one)) lines.delete(one)
+      throw error
+    } finally {
+      one.calls -= 1
+    }
+    lines.delete(one)
+    return call(request, signal)
   }
   return {
     closed: over.signal,
     async call(name, input, signal) {
-      return asked(await shared(), `"call":${JSON.stringify(name)},"input":${encodeInput(input, name)}`, signal)
+      return call(`"call":${JSON.stringify(name)},"input":${encodeInput(input, name)}`, signal)
     },
     async *feed(name, input, signal) {
       const request = `"feed":${JSON.stringify(name)},"input":${encodeInput(input, name)}`
@@ -116,7 +145,7 @@ export function socketConnection({ to, token, via }: SocketConnectionOptions): C
     },
     async close() {
       over.abort()
-      ;(await line?.catch(() => undefined))?.close()
+      for (const { line } of lines) (await line.catch(() => undefined))?.close()
     },
   }
 }
@@ -126,14 +155,28 @@ async function open(
   where: string,
   { token, via }: Pick<SocketConnectionOptions, 'token' | 'via'>,
 ): Promise<Line> {
-  const socket = await new Promise<Socket>((resolve, reject) => {
-    const made: Socket = connect(to as { path: string }, () => resolve(made))
-    made.once('error', (cause) => reject(notReached(where, cause)))
-  })
-  const line = new Line(socket, where)
+  const line = new Line(await reached(to, where), where)
   if (token !== undefined) await asked(line, `"token":${JSON.stringify(token)}`, undefined)
   if (via !== undefined) await asked(line, `"via":${JSON.stringify(via)}`, undefined)
   return line
+}
+
+/** Of many who come in the same moment, a unix socket turns away those for whom there is no room to wait. */
+const ROOM_MS = 10_000
+const ROOM_LOOK_MS = 20
+
+async function reached(to: SocketConnectionOptions['to'], where: string): Promise<Socket> {
+  for (const deadline = Date.now() + ROOM_MS; ;) {
+    try {
+      return await new Promise<Socket>((resolve, reject) => {
+        const made: Socket = connect(to as { path: string }, () => resolve(made.off('error', reject)))
+        made.once('error', reject)
+      })
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EAGAIN' || Date.now() > deadline) throw notReached(where, cause)
+      await delay(ROOM_LOOK_MS * (0.5 + Math.random()))
+    }
+  }
 }
 
 function asked(line: Line, request: string, signal: AbortSignal | undefined): Promise<unknown> {

@@ -1,15 +1,18 @@
 /** Where the daemon of a project is, and what it leaves for those who look for it. */
 import { createHash } from 'node:crypto'
-import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
+import { birthOf, isProcessAlive } from '../../base/process-life.ts'
 
 /** What systems have room for in the path of a socket, macOS included. */
 const LONGEST_SOCKET = 103
 
 /** The type of live parts that are what a workflow printed. */
 export const PRINTED = 'printed'
+
+const LIVING_STATES: readonly unknown[] = ['starting', 'ready', 'busy', 'stopping']
 
 export interface DaemonFiles {
   readonly folder: string
@@ -24,6 +27,10 @@ export interface DaemonFiles {
 /** What a daemon says of itself. */
 export interface DaemonRecord {
   readonly pid: number
+  /** Tells its process from a later one with the same number, where the system can. */
+  readonly birth?: string
+  /** The project folder. A record is copied with its folder, and is none of the copy's. */
+  readonly dir?: string
   readonly version: string
   readonly socket: string
   /** The address of its HTTP port, when it has one. */
@@ -58,21 +65,32 @@ function socketOf(dir: string, folder: string): string {
   const near = join(folder, 'nerve.sock')
   if (Buffer.byteLength(near) <= LONGEST_SOCKET) return near
   const mark = createHash('sha256').update(dir).digest('hex').slice(0, 16)
-  return join(tmpdir(), `nerve-${userInfo().uid}`, `${mark}.sock`)
+  return join(tmpdir(), `nerve-${process.getuid?.() ?? 'user'}`, `${mark}.sock`)
 }
 
 export function writeRecord(file: string, record: DaemonRecord): void {
   const draft = `${file}.${process.pid}.tmp`
-  writeFileSync(draft, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 })
-  renameSync(draft, file)
+  try {
+    writeFileSync(draft, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 })
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
 }
 
-export function removeRecord(file: string): void {
-  rmSync(file, { force: true })
+/** What another one has written stays. */
+export function removeRecord(dir: string, { pid, started }: DaemonRecord): void {
+  const there = readRecord(dir)
+  if (there?.pid === pid && there.started === started) rmSync(daemonFiles(dir).record, { force: true })
 }
 
-/** What the daemon that was here last said of itself; it may be dead. */
-export function readRecord(file: string): DaemonRecord | undefined {
+/**
+ * What the daemon that was here last said of itself; it may be dead. What cannot be read, as after a power cut, says nothing, and
+ * the next daemon writes another.
+ */
+export function readRecord(dir: string): DaemonRecord | undefined {
+  const { record: file } = daemonFiles(dir)
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined) return undefined
   // Whoever could put a record here could make us talk to a host of theirs.
@@ -80,11 +98,44 @@ export function readRecord(file: string): DaemonRecord | undefined {
     throw new NerveError('not-allowed', `${file} is not a file that only you can write. Remove it.`, {
       data: { reason: 'file' },
     })
+  const record = parsed(file)
+  return record === undefined || isOfAnother(record, dir) ? undefined : record
+}
+
+function parsed(file: string): DaemonRecord | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as DaemonRecord
-  } catch (cause) {
-    throw new NerveError('bad-file', `${file} is not JSON. Remove it; nerve server start writes another.`, { cause })
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return isRecord(value) ? value : undefined
+  } catch (error) {
+    // Removed in this moment, or cut short.
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
+}
+
+function isRecord(value: unknown): value is DaemonRecord {
+  const { pid, socket, version, started, options, environment } = (value ?? {}) as Partial<DaemonRecord>
+  return (
+    Number.isSafeInteger(pid) &&
+    Number(pid) > 0 &&
+    Number.isFinite(started) &&
+    [socket, version, environment?.salt].every((one) => typeof one === 'string') &&
+    typeof environment?.marks === 'object' &&
+    environment.marks !== null &&
+    (options === undefined || (Array.isArray(options) && options.every((one) => typeof one === 'string')))
+  )
+}
+
+/** True for a folder that was copied with its record. One that was moved is still the same. */
+function isOfAnother({ dir: from }: DaemonRecord, dir: string): boolean {
+  const [there, here] = [from ?? dir, dir].map((path) => statSync(path, { throwIfNoEntry: false }))
+  return there !== undefined && (there.dev !== here?.dev || there.ino !== here.ino)
+}
+
+/** Whether the process of a record lives: it may answer. */
+export function isLiving({ pid, birth }: DaemonRecord): boolean {
+  const now = birthOf(pid)
+  return isProcessAlive(pid) && (birth === undefined || now === undefined || birth === now)
 }
 
 /** True when there is a socket that only this user can have made. */
@@ -95,4 +146,15 @@ export function isOwnSocket(path: string): boolean {
 
 function isOwn(uid: number): boolean {
   return process.getuid === undefined || uid === process.getuid()
+}
+
+/** A terminal or a conversation that would be gone without its process. */
+export function isLivingNode({
+  persistent,
+  state,
+}: {
+  readonly persistent?: unknown
+  readonly state?: unknown
+}): boolean {
+  return persistent === true && LIVING_STATES.includes(state)
 }

@@ -7,7 +7,9 @@
  *  2. Its record is there while it can be asked, and is gone before it ends on purpose. One that was killed leaves it.
  */
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { NerveError } from '../../base/nerve-error.ts'
+import { birthOf } from '../../base/process-life.ts'
 import type { Actor } from '../../journal/events.ts'
 import {
   checkOwnFolder,
@@ -30,10 +32,21 @@ import { mcpMount } from '../mcp/mcp-mount.ts'
 import type { Visitor } from '../server/doorkeeper.ts'
 import { startServer, type Server, type TcpOptions } from '../server/server.ts'
 import { openTokens, tokensFile } from '../server/tokens.ts'
-import { daemonFiles, readRecord, removeRecord, writeRecord, type DaemonRecord } from './daemon-files.ts'
+import {
+  daemonFiles,
+  isLiving,
+  isLivingNode,
+  readRecord,
+  removeRecord,
+  writeRecord,
+  type DaemonRecord,
+} from './daemon-files.ts'
 import { configMark, marksOf } from './environment.ts'
 import { everyNowAndThen } from './every.ts'
+import { CHANGE_MS } from './find-daemon.ts'
+import { placeKeeper } from './keep-place.ts'
 import { forwardPrints } from './printed.ts'
+import { turnLog } from './turn-log.ts'
 
 export interface DaemonOptions {
   /** The project folder. */
@@ -52,6 +65,8 @@ export interface DaemonOptions {
   readonly grace?: number
   /** How it was started, for whoever has to start it again. */
   readonly options?: readonly string[]
+  /** True while it is needed by somebody who is not connected yet. */
+  readonly isHeld?: () => boolean
   /** One line about what it does. */
   readonly say: (text: string) => void
   readonly onProblem: (error: unknown) => void
@@ -61,14 +76,18 @@ export interface Daemon {
   readonly record: DaemonRecord
   /** Ends it: nothing new starts, what runs has its moment, and the rest is left to the next one. */
   stop(why: string): Promise<void>
-  /** Resolves when it has ended, whoever ended it. */
+  /** Resolves when it has ended, whoever ended it, or when what is left of it is not worth waiting for. */
   readonly ended: Promise<void>
 }
 
 const GRACE_MS = 10_000
+/** How long everything else may take when it ends: terminals, notifications, connections. */
+const REST_MS = 5_000
+const LOCK_LOOK_MS = 50
+const FIRST_MS = 2_000
 const RECOVER_MS = 2_000
+const PLACE_MS = 2_000
 const IDLE_LOOK_MS = 5_000
-const LIVING: readonly string[] = ['starting', 'ready', 'busy', 'stopping']
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { dir } = options
@@ -76,8 +95,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   if (!isTrusted(dir)) checkOwnFolder(files.folder)
   await demandOwnRecords(dir)
   makeOwnFolder(files.folder)
-  const unlock = holdFile(files.lock)
-  if (unlock === undefined) throw runsAlready(files.record)
+  const unlock = await lock(dir)
   try {
     return await begin(options, unlock)
   } catch (error) {
@@ -86,8 +104,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-function runsAlready(record: string): NerveError {
-  const { pid, socket } = readRecord(record) ?? {}
+/** One that is ending, or is not ready yet, is waited for: it may give the lock back. */
+async function lock(dir: string): Promise<() => void> {
+  for (const deadline = Date.now() + CHANGE_MS; ;) {
+    const unlock = holdFile(daemonFiles(dir).lock)
+    if (unlock !== undefined) return unlock
+    const there = readRecord(dir)
+    if ((there !== undefined && isLiving(there)) || Date.now() > deadline) throw runsAlready(there)
+    await delay(LOCK_LOOK_MS)
+  }
+}
+
+function runsAlready({ pid, socket }: Partial<DaemonRecord> = {}): NerveError {
   const who = pid === undefined ? '' : ` (process ${pid})`
   return new NerveError('owned-elsewhere', `The daemon of this project runs already${who}. See: nerve server status`, {
     data: { ...(pid === undefined ? {} : { pid }), ...(socket === undefined ? {} : { socket }) },
@@ -100,7 +128,8 @@ async function begin(options: DaemonOptions, unlock: () => void): Promise<Daemon
   const mark = configMark(dir)
   const config = await loadConfig(dir)
   const { definitions = [], sessions: plans = [], fields = {}, budget = {}, notify } = config ?? {}
-  const host = await createHost({ dir, definitions, sessions: plans, onProblem })
+  const host = await createHost({ dir, definitions, sessions: plans, recover: false, onProblem })
+  await recoverFirst(host, onProblem)
   const sessions = createSessionManager(host, { plans, lazy: true, onProblem })
   const ending = Promise.withResolvers<Actor>()
   const folder = join(dir, 'workflows')
@@ -116,13 +145,7 @@ async function begin(options: DaemonOptions, unlock: () => void): Promise<Daemon
     await host.close()
     throw error
   }
-  const { pid } = process
-  const { url } = server
-  const record: DaemonRecord = {
-    ...{ pid, version, socket: server.socket ?? files.socket, ...(url === undefined ? {} : { url }) },
-    ...(options.options === undefined ? {} : { options: options.options }),
-    ...{ started: Date.now(), environment: marksOf(process.env), ...(mark === undefined ? {} : { config: mark }) },
-  }
+  const record = recordOf(options, server, mark)
   writeRecord(files.record, record)
   const notifications =
     notify === undefined ? undefined : startNotifications({ service, dir, settings: notify, version, onProblem })
@@ -131,8 +154,25 @@ async function begin(options: DaemonOptions, unlock: () => void): Promise<Daemon
     stopForwarding()
     await notifications?.stop()
   }
-  const parts: Parts = { options, host, sessions, server, unlock, stopTelling }
-  return live(parts, record, ending.promise)
+  return live({ options, record, host, sessions, server, unlock, stopTelling }, ending.promise)
+}
+
+/** Takes up what others left, but does not let itself be held up: there may be much, and a file may take its time to load. */
+async function recoverFirst(host: Host, onProblem: (error: unknown) => void): Promise<void> {
+  const over = new AbortController()
+  const late = delay(FIRST_MS, undefined, { signal: over.signal }).catch(() => undefined)
+  await Promise.race([host.recover().catch(onProblem), late])
+  over.abort()
+}
+
+function recordOf({ dir, version, options }: DaemonOptions, server: Server, config: string | undefined): DaemonRecord {
+  const { pid } = process
+  const [birth, { url, socket = daemonFiles(dir).socket }] = [birthOf(pid), server]
+  return {
+    ...{ pid, ...(birth === undefined ? {} : { birth }), dir, version, socket, ...(url === undefined ? {} : { url }) },
+    ...(options === undefined ? {} : { options }),
+    ...{ started: Date.now(), environment: marksOf(process.env), ...(config === undefined ? {} : { config }) },
+  }
 }
 
 /** The unix socket, and a port where one is wanted, with the MCP server on it. */
@@ -152,6 +192,7 @@ function listen(options: DaemonOptions, service: Service): Promise<Server> {
 
 interface Parts {
   readonly options: DaemonOptions
+  readonly record: DaemonRecord
   readonly host: Host
   readonly sessions: SessionManager
   readonly server: Server
@@ -159,13 +200,13 @@ interface Parts {
   readonly stopTelling: () => Promise<void>
 }
 
-function live(parts: Parts, record: DaemonRecord, shutdown: Promise<Actor>): Daemon {
-  const { options, host } = parts
-  const { say, idle, onProblem } = options
+function live(parts: Parts, shutdown: Promise<Actor>): Daemon {
+  const { options, record, host } = parts
+  const { dir, say, onProblem } = options
   const ended = Promise.withResolvers<void>()
   let ending: Promise<void> | undefined
   const stop = (why: string): Promise<void> => {
-    ending ??= end(parts, [stopRecovering, stopLooking], why).then(ended.resolve, ended.reject)
+    ending ??= end(parts, timers, why).then(ended.resolve, ended.reject)
     return ended.promise
   }
   // Whoever waits for it hears of it there.
@@ -176,21 +217,37 @@ function live(parts: Parts, record: DaemonRecord, shutdown: Promise<Actor>): Dae
     await host.recover()
     tellOfRecovered(host, say, told)
   }
-  const stopRecovering = everyNowAndThen(RECOVER_MS, recover, onProblem)
-  let needed = Date.now()
-  const look = async (): Promise<void> => {
-    if (await isAtWork(parts)) needed = Date.now()
-    if (idle === undefined || Date.now() - needed < idle) return
-    // Looked at last: there may be very many that wait.
-    if (await willWake(parts)) needed = Date.now()
-    else void stop('nobody needed it')
+  const findPlace = placeKeeper({ dir, record, server: parts.server })
+  const keepPlace = async (): Promise<void> => {
+    turnLog(daemonFiles(dir).log)
+    const why = await findPlace()
+    if (why !== undefined) void stop(why)
   }
-  const stopLooking =
-    idle === undefined ? () => undefined : everyNowAndThen(Math.min(IDLE_LOOK_MS, idle), look, onProblem)
+  const timers = [
+    everyNowAndThen(RECOVER_MS, recover, onProblem),
+    everyNowAndThen(PLACE_MS, keepPlace, onProblem),
+    ...endIdle(parts, stop),
+  ]
   void shutdown.then(({ by, via }) => stop(`asked by ${by ?? 'somebody'} (${via ?? 'unknown'})`))
   const port = record.url === undefined ? '' : ` and ${record.url}`
   say(`nerve ${record.version} listens at ${record.socket}${port}, process ${record.pid}`)
   return { record, stop, ended: ended.promise }
+}
+
+/** Ends it after a time in which nobody needed it, where one was said. */
+function endIdle(parts: Parts, stop: (why: string) => Promise<void>): (() => void)[] {
+  const { idle, onProblem } = parts.options
+  if (idle === undefined) return []
+  let needed = Date.now()
+  const look = async (): Promise<void> => {
+    if (await isAtWork(parts)) needed = Date.now()
+    if (Date.now() - needed < idle) return
+    // Looked at last: there may be very many that wait.
+    if (await willWake(parts)) needed = Date.now()
+    // Somebody may have come while that was looked at.
+    else if (parts.server.connections === 0) void stop('nobody needed it')
+  }
+  return [everyNowAndThen(Math.min(IDLE_LOOK_MS, idle), look, onProblem)]
 }
 
 /** Each run that could not be taken up is told of once. */
@@ -208,17 +265,12 @@ function tellOfRecovered(
 }
 
 /** Somebody is connected, something runs here, or lives in a session. */
-async function isAtWork({ host, sessions, server }: Parts): Promise<boolean> {
-  if (server.connections > 0) return true
+async function isAtWork({ options, host, sessions, server }: Parts): Promise<boolean> {
+  if (server.connections > 0 || options.isHeld?.() === true) return true
   const busy = await host.runs({ status: ['queued', 'running'], children: true })
   if (busy.some(({ owner }) => owner === host.id)) return true
   const open = (await sessions.list()).map(({ name }) => sessions.get(name))
-  return open.some((session) => session?.list().some(isLiving))
-}
-
-/** A terminal or a conversation that would be gone without this process. */
-function isLiving({ persistent, state }: { readonly persistent?: boolean; readonly state?: string }): boolean {
-  return persistent === true && LIVING.includes(state ?? '')
+  return open.some((session) => session?.list().some(isLivingNode))
 }
 
 /** Some run waits for a time, and nobody else would wake it. */
@@ -228,19 +280,28 @@ async function willWake({ host }: Parts): Promise<boolean> {
 }
 
 async function end(parts: Parts, timers: readonly (() => void)[], why: string): Promise<void> {
-  const { options, host, sessions, server, unlock, stopTelling } = parts
+  const { options, record, unlock } = parts
   const { say, dir, grace = GRACE_MS } = options
   say(`ends: ${why}`)
   for (const stop of timers) stop()
   // Clients that lose it now do not start another one: it did not die.
-  removeRecord(daemonFiles(dir).record)
+  removeRecord(dir, record)
+  const late = new AbortController()
   try {
-    await server.close()
-    await stopTelling()
-    await host.close({ grace })
-    for (const { name } of await sessions.list()) await sessions.get(name)?.detach()
+    const isDone = await Promise.race([
+      letGo(parts, grace).then(() => true),
+      delay(grace + REST_MS, false, { signal: late.signal }),
+    ])
+    say(isDone ? 'ended' : 'ended, without waiting for what is still under way')
   } finally {
+    late.abort()
     unlock()
   }
-  say('ended')
+}
+
+async function letGo({ host, sessions, server, stopTelling }: Parts, grace: number): Promise<void> {
+  await server.close()
+  await stopTelling()
+  await host.close({ grace })
+  for (const { name } of await sessions.list()) await sessions.get(name)?.detach()
 }

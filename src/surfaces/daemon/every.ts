@@ -1,4 +1,4 @@
-/** Does something again and again, never twice at once, until what it returns is called. Does not keep a process alive. */
+/** Does something at once and again and again, never twice at the same time, until what it returns is called. Does not keep a process alive. */
 export function everyNowAndThen(
   ms: number,
   work: () => Promise<void>,
@@ -6,7 +6,7 @@ export function everyNowAndThen(
 ): () => void {
   let busy = false
   let over = false
-  const timer = setInterval(() => {
+  const go = (): void => {
     if (busy || over) return
     busy = true
     work()
@@ -16,7 +16,9 @@ export function everyNowAndThen(
       .finally(() => {
         busy = false
       })
-  }, ms)
+  }
+  go()
+  const timer = setInterval(go, ms)
   timer.unref()
   return () => {
     over = true

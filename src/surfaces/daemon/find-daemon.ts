@@ -18,7 +18,8 @@ import { makeOwnFolder } from '../../base/own-folder.ts'
 import { NerveError, errorData, errorFrom, isNerveError, type ErrorData } from '../../base/nerve-error.ts'
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
-import { daemonFiles, isOwnSocket, readRecord, type DaemonRecord } from './daemon-files.ts'
+import { daemonFiles, isLiving, isOwnSocket, readRecord, type DaemonRecord } from './daemon-files.ts'
+import { MOST_LOG } from './turn-log.ts'
 
 export interface FoundDaemon {
   readonly client: Client
@@ -30,18 +31,20 @@ export type DaemonCommand = readonly [program: string, ...args: string[]]
 
 /** How long a daemon that is there may take to answer: a workflow may keep its process busy. */
 const ANSWER_MS = 10_000
-/** How long one that is being started, or is ending, is waited for. */
-const CHANGE_MS = 30_000
+/** How long one that is ending, or that somebody else starts, is waited for. */
+export const CHANGE_MS = 30_000
+/** How long one is waited for that was started here. */
+const START_MS = 2 * CHANGE_MS
+/** So many that are gone before they are found, and it is told of: something ends each of them. */
+const MOST_STARTS = 5
 const LOOK_MS = 50
-const MOST_LOG = 10_485_760
 /** Windows has no such flag. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0
 
 /** The daemon that runs for this folder; undefined when there is none. */
 export async function findDaemon(dir: string): Promise<FoundDaemon | undefined> {
-  const { record: file } = daemonFiles(dir)
-  const record = readRecord(file)
-  if (record === undefined || !isAlive(record.pid) || !isOwnSocket(record.socket)) return undefined
+  const record = readRecord(dir)
+  if (record === undefined || !isLiving(record) || !isOwnSocket(record.socket)) return undefined
   try {
     return { client: await answered(connect(record.socket, { via: 'cli' }), record), record }
   } catch (error) {
@@ -54,41 +57,57 @@ export async function findDaemon(dir: string): Promise<FoundDaemon | undefined> 
 /** The daemon of this folder, started when there is none. */
 export async function ensureDaemon(dir: string, command: DaemonCommand): Promise<FoundDaemon & { started: boolean }> {
   const deadline = Date.now() + CHANGE_MS
-  for (;;) {
+  for (let starts = 0; ;) {
     const found = await findDaemon(dir)
     if (found !== undefined) return { ...found, started: false }
+    if (starts >= MOST_STARTS) throw diesAgain()
     try {
-      await launch(dir, command)
-      const fresh = await findDaemon(dir)
+      const child = await launch(dir, command)
+      starts += 1
+      const fresh = await findDaemon(dir).finally(() => letGo(child))
       if (fresh !== undefined) return { ...fresh, started: true }
     } catch (error) {
-      // Somebody else is just starting it, or it is just ending.
+      // Somebody else has just started it, or it cannot be found where it was: then it sees to that.
       if (!isNerveError(error, 'owned-elsewhere') || Date.now() > deadline) throw error
+      await delay(LOOK_MS)
     }
-    await delay(LOOK_MS)
   }
+}
+
+function diesAgain(): NerveError {
+  return new NerveError(
+    'not-ready',
+    'The daemon dies as soon as it has started. What it said last: nerve server logs. If a run takes it along: nerve ps, and nerve cancel RUN.',
+  )
 }
 
 /**
  * For somebody who lost the connection: `died` when nobody ended it on purpose, `stopped` when somebody did, `lives` when it
- * is there, or another one in its place.
+ * is there, or another one in its place. `before` is the one that was lost: it may still be ending.
  */
-export async function fateOf(dir: string, patience = 3_000): Promise<'lives' | 'died' | 'stopped'> {
-  const { record: file } = daemonFiles(dir)
-  for (const deadline = Date.now() + patience; ;) {
-    const there = readRecord(file) !== undefined
+export async function fateOf(
+  dir: string,
+  { patience = 3_000, before }: { readonly patience?: number; readonly before?: DaemonRecord } = {},
+): Promise<'lives' | 'died' | 'stopped'> {
+  const latest = Date.now() + CHANGE_MS
+  for (let deadline = Date.now() + patience; ;) {
+    const there = readRecord(dir) !== undefined
     // A process that was killed may be listed for a while: what counts is whether it answers.
     const found = there ? await findDaemon(dir) : undefined
     await found?.client.close()
     if (there) return found === undefined ? 'died' : 'lives'
-    // One that is replaced by a newer one comes back.
+    // Where another one takes its place, that comes when it has ended.
+    if (before !== undefined && isLiving(before)) deadline = Math.min(Date.now() + patience, latest)
     if (Date.now() > deadline) return 'stopped'
     await delay(LOOK_MS)
   }
 }
 
-/** Starts one in the background, and waits until it can be asked. Throws what kept it from starting. */
-export async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<DaemonRecord> {
+/**
+ * Starts one in the background, and waits until it can be asked. It does not end before it is let go of. Throws what kept it from
+ * starting.
+ */
+async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<ChildProcess> {
   const { folder, log } = daemonFiles(dir)
   const fresh = !existsSync(folder)
   makeOwnFolder(folder)
@@ -99,39 +118,61 @@ export async function launch(dir: string, [program, ...args]: DaemonCommand): Pr
   const from = statSync(log).size
   const child = spawn(program, args, { cwd: dir, detached: true, stdio: ['ignore', written, written, 'ipc'] })
   closeSync(written)
-  const said = await firstWord(child, () => readFileSync(log, 'utf8').slice(from).trim())
+  const said = await firstWord(child, () => readFrom(log, from))
   if ('error' in said) {
-    if (fresh) leaveNothing(log, folder)
-    throw errorFrom(said.error)
+    const error = errorFrom(said.error)
+    // Where another one runs, it is that one's log.
+    if (fresh && !isNerveError(error, 'owned-elsewhere')) leaveNothing(log, folder)
+    throw error
   }
-  child.disconnect()
+  return child
+}
+
+function letGo(child: ChildProcess): void {
+  if (child.connected) child.disconnect()
   child.unref()
-  return said.record
 }
 
 type Said = { readonly record: DaemonRecord } | { readonly error: ErrorData }
 
 /** Tells the process that started this one that the daemon can be asked, or why not. */
 export function announce(said: { readonly record: DaemonRecord } | { readonly error: unknown }): void {
-  if (process.send === undefined || !process.connected) return
   const message: Said = 'record' in said ? said : { error: errorData(said.error) }
-  process.send(message, () => process.disconnect())
+  // Whoever started it may be gone already.
+  if (isHeld()) process.send?.(message, () => undefined)
 }
 
-function firstWord(child: ChildProcess, printed: () => string): Promise<Said> {
-  return new Promise((resolve, reject) => {
-    const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
-      const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`
-      const error = new NerveError('not-ready', `The daemon ${how} before it could be asked. ${printed()}`.trim())
-      resolve({ error: errorData(error) })
-    }
-    child.once('error', reject)
-    child.once('exit', ended)
-    child.once('message', (message) => {
-      child.off('exit', ended)
-      resolve(message as Said)
+/** True while the process that started this one has not found the daemon yet. */
+export function isHeld(): boolean {
+  return process.connected === true
+}
+
+async function firstWord(child: ChildProcess, printed: () => string): Promise<Said> {
+  const { promise, resolve, reject } = Promise.withResolvers<Said>()
+  const failed = (code: 'timeout' | 'not-ready', what: string): void =>
+    resolve({
+      error: errorData(new NerveError(code, `The daemon ${what} before it could be asked. ${printed()}`.trim())),
     })
-  })
+  const late = setTimeout(() => {
+    child.kill('SIGKILL')
+    failed('timeout', `took more than ${START_MS / 1_000} s`)
+  }, START_MS)
+  child.once('error', reject)
+  child.once('exit', (code, signal) =>
+    failed('not-ready', signal === null ? `ended with ${code}` : `was ended by ${signal}`),
+  )
+  child.once('message', (message) => resolve(message as Said))
+  try {
+    return await promise
+  } finally {
+    clearTimeout(late)
+    child.removeAllListeners('exit')
+  }
+}
+
+/** What was written to a log after this place. */
+function readFrom(log: string, from: number): string {
+  return existsSync(log) ? readFileSync(log).subarray(from).toString('utf8').trim() : ''
 }
 
 /** A start that failed leaves no files behind, where there were none. */
@@ -157,14 +198,5 @@ async function answered<Value>(asked: Promise<Value>, { pid }: DaemonRecord): Pr
     over.abort()
     // Nobody waits for it any more.
     late.catch(() => undefined)
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { NerveError } from '../../base/nerve-error.ts'
 import { isFeed, isName, isSafe, type Name } from '../../host/contract/contract.ts'
+import { shortened } from '../../host/contract/place.ts'
 import type { Service } from '../../host/contract/service.ts'
 import { encode, errorOnWire, nameAt } from '../../host/contract/wire.ts'
 import { bearerIn, takenBack, type Doorkeeper, type Visitor } from './doorkeeper.ts'
@@ -26,6 +27,8 @@ export interface HttpOptions {
 const BEAT_MS = 15_000
 /** So many times the most that is taken is read, and thrown away: a client that is still sending would not hear why it is refused. */
 const READ_ON = 16
+/** Of the cursor of a reader that says where it was by a header. */
+const MOST_IN_HEADER = 32_768
 
 /** Answers one request. `isNear`: it came through a socket that only the user can open. */
 export async function answerHttp(
@@ -50,7 +53,8 @@ export async function answerHttp(
     }
     const name = routeOf(pathname, request)
     const input = request.method === 'POST' ? await bodyOf(request, options) : inputFromQuery(name, searchParams)
-    if (isFeed(name)) await sendFeed(options, { name, input: withLastId(input, request), visitor, response })
+    const isBrief = request.method === 'GET'
+    if (isFeed(name)) await sendFeed(options, { name, input: withLastId(input, request), visitor, response, isBrief })
     else await sendResult(options, { name, input, visitor, response })
   } catch (error) {
     sendError(response, error, options)
@@ -138,6 +142,11 @@ interface Asked {
   readonly response: ServerResponse
 }
 
+interface AskedFeed extends Asked {
+  /** Cursors come back in a header. */
+  readonly isBrief: boolean
+}
+
 async function sendResult(options: HttpOptions, { name, input, visitor, response }: Asked): Promise<void> {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
@@ -148,7 +157,8 @@ async function sendResult(options: HttpOptions, { name, input, visitor, response
   sendJson(options, response, 200, text)
 }
 
-async function sendFeed({ service, patience }: HttpOptions, { name, input, visitor, response }: Asked): Promise<void> {
+async function sendFeed({ service, patience }: HttpOptions, asked: AskedFeed): Promise<void> {
+  const { name, input, visitor, response, isBrief } = asked
   const link = streamLink(response, patience)
   response.once('close', visitor.listen())
   const items = await service.feed(name, input, visitor.caller, link.over)
@@ -159,7 +169,8 @@ async function sendFeed({ service, patience }: HttpOptions, { name, input, visit
     else link.close()
   }, BEAT_MS)
   try {
-    for await (const { item, cursor } of items) {
+    for await (const { item, cursor: whole } of items) {
+      const cursor = isBrief && whole !== undefined ? shortened(whole, MOST_IN_HEADER) : whole
       if (link.over.aborted || !visitor.isWelcome()) return
       await link.send(item === undefined ? `id: ${cursor ?? ''}\n\n` : itemEvent(item, cursor))
     }

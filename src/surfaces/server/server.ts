@@ -59,10 +59,13 @@ export interface Server {
   readonly url: string | undefined
   /** How many clients are connected now. */
   readonly connections: number
+  /** Makes the unix socket again, when somebody has removed its file. Who is connected stays so. */
+  listenAgain(): Promise<void>
   close(): Promise<void>
 }
 
 const MAX_BODY = 1_048_576
+/** Also of those that wait to be taken in: on a unix socket, who finds no room there is turned away at once. */
 const MAX_CONNECTIONS = 4_096
 /** Cursors of many runs are long, and come in a header. */
 const MAX_HEADER = 65_536
@@ -71,28 +74,35 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   check(options)
   const { socket, tcp } = options
   const entrance = new Entrance(options)
-  const listening: NetServer[] = []
+  let near: NetServer | undefined
+  let far: NetServer | undefined
   try {
     const path = socket === undefined ? undefined : await prepareSocket(socket)
-    if (path !== undefined) listening.push(await listenAt(entrance.door(true), path))
-    if (tcp !== undefined)
-      listening.push(await listenAt(entrance.door(false), { ...tcp, host: plainAddress(tcp.host) }))
-    const address = tcp === undefined ? undefined : (listening.at(-1)?.address() as AddressInfo)
+    if (path !== undefined) near = await listenAt(entrance.door(true), path)
+    if (tcp !== undefined) far = await listenAt(entrance.door(false), { ...tcp, host: plainAddress(tcp.host) })
     return {
       socket: path,
-      url: address === undefined ? undefined : urlOf(address),
+      url: far === undefined ? undefined : urlOf(far.address() as AddressInfo),
       get connections() {
         return entrance.connections
       },
+      listenAgain: async () => {
+        if (path === undefined) return
+        near?.close()
+        near = await listenAt(entrance.door(true), await prepareSocket(path))
+      },
       close: async () => {
         entrance.close()
-        await Promise.all(listening.map((one) => new Promise((resolve) => one.close(resolve))))
+        await Promise.all(
+          [near, far].map((one) => new Promise<void>((done) => void (one?.close(() => done()) ?? done()))),
+        )
         await Promise.all(Object.values(options.mounts ?? {}).map((mount) => mount.close()))
         if (path !== undefined) rmSync(path, { force: true })
       },
     }
   } catch (error) {
-    for (const one of listening) one.close()
+    near?.close()
+    far?.close()
     throw error
   }
 }
@@ -129,8 +139,9 @@ function listenAt(server: NetServer, where: string | TcpOptions): Promise<NetSer
       reject(new NerveError('bad-option', `The host cannot listen at ${place}: ${cause.message}`, { cause }))
     })
     server.once('listening', () => resolve(server))
-    if (typeof where === 'string') listenPrivately(where, () => server.listen(where))
-    else server.listen(where.port, where.host)
+    const backlog = MAX_CONNECTIONS
+    if (typeof where === 'string') listenPrivately(where, () => server.listen({ path: where, backlog }))
+    else server.listen({ port: where.port, host: where.host, backlog })
   })
 }
 

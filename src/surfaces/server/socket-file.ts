@@ -72,8 +72,8 @@ function answers(path: string): Promise<boolean> {
       socket.destroy()
       done(isThere)
     }
-    socket.once('connect', () => end(true)).once('error', () => end(false))
     // One that takes nobody in may just be busy: it is not ours to remove.
+    socket.once('connect', () => end(true)).once('error', ({ code }: NodeJS.ErrnoException) => end(code === 'EAGAIN'))
     socket.setTimeout(ANSWER_MS, () => end(true))
   })
 }

@@ -2,8 +2,8 @@
 import { closeSync, existsSync, openSync, readSync, statSync, watch } from 'node:fs'
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
-import { daemonFiles, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
-import { announce, fateOf, findDaemon, isAlive, launch } from '../../daemon/find-daemon.ts'
+import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
+import { CHANGE_MS, announce, ensureDaemon, fateOf, findDaemon, isHeld } from '../../daemon/find-daemon.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { trustProject } from '../trust-project.ts'
@@ -43,19 +43,14 @@ async function start(invocation: Invocation): Promise<number> {
 
 async function inBackground(invocation: Invocation, options: readonly string[]): Promise<number> {
   const { args, dir, out } = invocation
-  const found = await findDaemon(dir)
-  if (found !== undefined) {
-    await found.client.close()
-    if (args.flag('http') && found.record.url === undefined)
-      throw new NerveError(
-        'owned-elsewhere',
-        'The daemon runs already, without a port: nerve server restart --http PORT',
-      )
-    tell(invocation, found.record, 'runs already')
-    return EXIT.done
-  }
-  await trustProject(dir, out)
-  tell(invocation, await launch(dir, daemonCommand(dir, options)), 'started')
+  const running = await findDaemon(dir)
+  if (running === undefined) await trustProject(dir, out)
+  const found = running ?? (await ensureDaemon(dir, daemonCommand(dir, options)))
+  await found.client.close()
+  const isOurs = 'started' in found && found.started === true
+  if (!isOurs && args.flag('http') && found.record.url === undefined)
+    throw new NerveError('owned-elsewhere', 'The daemon runs already, without a port: nerve server restart --http PORT')
+  tell(invocation, found.record, isOurs ? 'started' : 'runs already')
   return EXIT.done
 }
 
@@ -66,14 +61,14 @@ async function restart(invocation: Invocation): Promise<number> {
   await trustProject(dir, out)
   await projectConfig(dir, out)
   const said = LISTENING_OPTIONS.some((name) => args.flag(name))
-  const before = readRecord(daemonFiles(dir).record)?.options
+  const before = readRecord(dir)?.options
   const ended = await end(invocation)
   try {
     // Without a word about it, as it was before.
     return await inBackground(invocation, (said ? undefined : before) ?? passedOn(invocation))
   } catch (error) {
     if (!ended || before === undefined || !isNerveError(error)) throw error
-    await launch(dir, daemonCommand(dir, before))
+    await (await ensureDaemon(dir, daemonCommand(dir, before))).client.close()
     const { code, message, data } = error
     throw new NerveError(code, `${message.replace(/\.?$/, '.')} The daemon runs again, as it did before.`, {
       data,
@@ -134,7 +129,7 @@ async function inForeground(invocation: Invocation, listening: Listening): Promi
   const onProblem = (error: unknown): void => say(`problem: ${describe(error)}`)
   try {
     const { startDaemon } = await import('../../daemon/daemon.ts')
-    const daemon = await startDaemon({ dir, version: version(), ...listening, options, say, onProblem })
+    const daemon = await startDaemon({ dir, version: version(), ...listening, options, isHeld, say, onProblem })
     const loud = quietly(onProblem)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => void daemon.stop(signal).catch(onProblem))
@@ -162,26 +157,29 @@ async function stop(invocation: Invocation): Promise<number> {
 
 /** True when there was one. */
 async function end({ args, dir }: Invocation): Promise<boolean> {
-  const { record: file } = daemonFiles(dir)
-  const record = readRecord(file)
-  if (record === undefined) return false
-  if (args.flag('force')) {
-    const lived = isAlive(record.pid) && (await isDaemon(dir))
-    if (lived) process.kill(record.pid, 'SIGKILL')
-    await gone(record.pid)
-    removeRecord(file)
-    return lived
-  }
+  if (args.flag('force')) return kill(dir)
   const found = await findDaemon(dir)
   if (found === undefined) return false
   await found.client.call('shutdown', {})
   await found.client.close()
-  await gone(found.record.pid)
+  await gone(found.record)
+  return true
+}
+
+async function kill(dir: string): Promise<boolean> {
+  const record = readRecord(dir)
+  if (record === undefined) return false
+  const lived = await isThere(dir)
+  // Before it is gone: whoever loses it then does not start another one.
+  removeRecord(dir, record)
+  if (!lived) return false
+  process.kill(record.pid, 'SIGKILL')
+  await gone(record)
   return true
 }
 
 /** One that does not answer is it all the same; a process that took over its number is not. */
-async function isDaemon(dir: string): Promise<boolean> {
+async function isThere(dir: string): Promise<boolean> {
   try {
     const found = await findDaemon(dir)
     await found?.client.close()
@@ -194,14 +192,22 @@ async function isDaemon(dir: string): Promise<boolean> {
 
 const GONE_LOOK_MS = 50
 
-async function gone(pid: number): Promise<void> {
-  while (isAlive(pid)) await pause(GONE_LOOK_MS, new AbortController().signal)
+async function gone(record: DaemonRecord): Promise<void> {
+  for (const deadline = Date.now() + CHANGE_MS; isLiving(record);) {
+    if (Date.now() > deadline)
+      throw new NerveError(
+        'timeout',
+        `The daemon (process ${record.pid}) was told to end, and has not yet. If it does not: nerve server stop --force`,
+        { data: { pid: record.pid } },
+      )
+    await pause(GONE_LOOK_MS, new AbortController().signal)
+  }
 }
 
 async function status({ dir, out }: Invocation): Promise<number> {
   const found = await findDaemon(dir)
   if (found === undefined) {
-    const died = (await fateOf(dir, 0)) === 'died'
+    const died = (await fateOf(dir, { patience: 0 })) === 'died'
     out.data({ running: false, ...(died ? { died: true } : {}) })
     out.line(died ? 'The daemon has died. The next command that needs it starts it again.' : 'No daemon runs here.')
     return EXIT.failed
@@ -266,8 +272,10 @@ async function follow(file: string, from: number, write: (text: string) => void)
     const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
     if (size < at) at = 0
     const more = readFrom(file, at)
-    at += Buffer.byteLength(more)
-    if (more !== '') write(more)
+    // The rest of a line comes with the next look: it may have been cut within a letter.
+    const whole = more.slice(0, more.lastIndexOf('\n') + 1)
+    at += Buffer.byteLength(whole)
+    if (whole !== '') write(whole)
   }
   const watcher = watch(file, look)
   try {

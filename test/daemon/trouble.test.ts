@@ -1,0 +1,124 @@
+/** What goes wrong in a daemon, or around it, while it has runs. */
+import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { ensureDaemon, type DaemonCommand } from '../../src/surfaces/daemon/find-daemon.ts'
+import { COMMAND, jsonLines } from '../cli/nerve.ts'
+import * as files from '../cli/workflows.ts'
+import { isAlive, stage, type Stage } from './stage.ts'
+
+const [program = '', ...rest] = COMMAND
+let here: Stage
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+  here.remove()
+})
+
+const open = (workflows: Readonly<Record<string, string>>): Stage => (here = stage(workflows))
+
+const statuses = async (): Promise<Record<string, string>> => {
+  const rows = JSON.parse((await here.nerve(['ps', '--json'])).out) as { definition: string; status: string }[]
+  return Object.fromEntries(rows.map(({ definition, status }) => [definition, status]))
+}
+
+/** Takes its whole process along. */
+const deadly = `import { workflow } from 'nerve'
+export default workflow('deadly', async (ctx) => ctx.step('die', () => process.kill(process.pid, 'SIGKILL')))
+`
+
+test('a run that takes every daemon along is told of, and can be cancelled', async () => {
+  const { nerve, until, record } = open({ 'deadly.ts': deadly, 'greet.ts': files.greet })
+  await nerve(['run', 'deadly.ts', '--detach'])
+  await until(() => !isAlive(record()?.pid ?? 0), 'it is dead')
+  const { code, err } = await nerve(['run', 'greet.ts', '--detach'])
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('dies as soon as it has started') })
+  expect((await nerve(['cancel', 'last'])).code).toBe(0)
+  expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
+})
+
+/** Its file waits for something, for as long as there is a file \`wait\`. */
+const waiting = `import { existsSync } from 'node:fs'
+import { workflow } from 'nerve'
+while (existsSync('wait')) await new Promise((resolve) => setTimeout(resolve, 20))
+export default workflow('waiting', async (ctx) => {
+  await ctx.step('hold', () => new Promise((resolve) => setTimeout(resolve, existsSync('go') ? 0 : 60_000)))
+  return 'over'
+})
+`
+
+test('a file that does not come to an end of loading holds up its own run, and neither the start, nor others, nor the end', async () => {
+  const { nerve, write, kill, until, dir, log } = open({ 'waiting.ts': waiting, 'slow.ts': files.slow })
+  await nerve(['run', 'waiting.ts', '--detach'])
+  await nerve(['run', 'slow.ts', '--detach'])
+  await until(() => log().includes('holding'), 'both run')
+  await kill()
+  for (const file of ['wait', 'go']) write(file, '')
+  expect((await nerve(['server', 'start'])).code).toBe(0)
+  await until(async () => (await statuses())['slow'] === 'completed', 'the other one goes on')
+  expect(await statuses()).toEqual({ slow: 'completed', waiting: 'crashed' })
+  await kill('SIGTERM')
+  expect(log()).toMatch(/ ended\n$/)
+  rmSync(join(dir, 'wait'))
+  await nerve(['server', 'start'])
+  await until(async () => (await statuses())['waiting'] === 'completed', 'it goes on when its file is loaded')
+})
+
+test('a daemon that has ended is started by the next thing that a model asks', async () => {
+  const { nerve, start } = open({})
+  await nerve(['server', 'start'])
+  const mcp = start(['mcp'])
+  const send = (message: object): void =>
+    void mcp.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const clientInfo = { name: 'test', version: '1' }
+  send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } })
+  await mcp.shown('"id":1')
+  await nerve(['server', 'stop'])
+  send({ method: 'notifications/initialized' })
+  send({ id: 2, method: 'tools/call', params: { name: 'runs_list', arguments: {} } })
+  const answers = jsonLines(await mcp.shown('"id":2'))
+  expect(answers.find(({ id }) => id === 2)?.result).not.toMatchObject({ isError: true })
+  mcp.child.kill()
+})
+
+test('nobody notices a daemon that ends because nobody needs it, however soon it does', async () => {
+  const { dir } = open({})
+  const command: DaemonCommand = [program, ...rest, 'server', 'start', '--foreground', '--dir', dir, '--idle=1ms']
+  for (let i = 0; i < 8; i += 1) {
+    const { client } = await ensureDaemon(dir, command)
+    expect(await client.runs.list()).toEqual([])
+    await client.close()
+  }
+})
+
+test('a client waits for more runs at once than a connection has room for', async () => {
+  const { nerve } = open({ 'asking.ts': files.asking })
+  const { run } = JSON.parse((await nerve(['run', 'asking.ts', '--detach', '--json'])).out) as { run: string }
+  const client = await here.client()
+  const results = Promise.all(Array.from({ length: 600 }, () => client.run(run).result()))
+  for (const value of ['publish', 'Ada']) {
+    await here.until(async () => (await client.questions.list()).length > 0, 'it asks')
+    await client.questions.answer((await client.questions.list())[0]?.id ?? '', value)
+    await here.until(async () => (await client.questions.list())[0]?.prompt !== 'Publish?', 'it goes on')
+  }
+  expect(new Set((await results).map((one) => JSON.stringify(one))).size).toBe(1)
+})
+
+test('a newer command leaves an older daemon to the terminals that live in it', async () => {
+  const { nerve, until, record, dir } = open({})
+  const worker = fileURLToPath(new URL('old-daemon.ts', import.meta.url))
+  const old = spawn(process.execPath, ['--conditions=nerve-source', worker, dir], { cwd: dir, stdio: 'ignore' })
+  ends.push(() => old.kill('SIGKILL'))
+  await until(() => record() !== undefined, 'the old one listens')
+  const client = await here.client()
+  await client.call('nodes.create', { config: { kind: 'terminal', id: 'shell' } })
+  await client.call('nodes.start', { node: 'shell' })
+  const busy = await nerve(['ps', '--json'])
+  expect(busy.err).toMatch(/The daemon is of version 0\.0\.1.*live in it/)
+  expect(record()?.pid).toBe(old.pid)
+  await client.call('nodes.stop', { node: 'shell' })
+  await client.close()
+  expect((await nerve(['ps', '--json'])).err).toContain('The daemon was of version 0.0.1')
+})
