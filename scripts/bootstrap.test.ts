@@ -117,10 +117,10 @@ describe('the steps of a task', () => {
     const meeting = (own: string, other: string) =>
       step(own, `console.log('${own}'); console.error('told'); fs.writeFileSync('${own}', ''); wait('${other}')`)
     expect(await task([[meeting('one', 'two'), meeting('two', 'one')]])).toBe(0)
-    expect(printed.toSorted()).toEqual([
-      expect.stringMatching(/^\n== one\n(one\ntold|told\none)\nseen\n$/),
-      expect.stringMatching(/^\n== two\n(two\ntold|told\ntwo)\nseen\n$/),
-    ])
+    // Its two streams are two pipes: where the line of the one falls among those of the other is not promised.
+    const withoutErrors = printed.toSorted().map((text) => text.replace('told\n', ''))
+    expect(withoutErrors).toEqual(['\n== one\none\nseen\n', '\n== two\ntwo\nseen\n'])
+    expect(printed.map((text) => text.split('told\n').length)).toEqual([2, 2])
   })
 
   it('all run, whichever fails, stage after stage; the last one gets the arguments', async () => {
