@@ -29,7 +29,7 @@ describe('a command that is stopped', () => {
 
   it('ends at its timeout, and the error has what it said', async () => {
     const tag = sleepTag()
-    const node = bash('slow', { timeout: '400ms', command: `echo begun; sleep ${tag}` })
+    const node = bash('slow', { timeout: '2s', command: `echo begun; sleep ${tag}` })
     await expect(node.execute(undefined, fakeCall())).rejects.toMatchObject({
       code: 'timeout',
       retry: 'later',

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { graph } from 'nerve/graph'
 import { terminal, type TerminalNode, type TerminalResult } from 'nerve/terminal'
 import { openSession, temporary } from './session-stage.ts'
+import { sleepTag, sleepers } from './shell-stage.ts'
 import { openStage, rejection, until } from './stage.ts'
 
 const shellConfig = (cwd: string) => ({ kind: 'terminal', id: 'sh', command: 'bash', cwd })
@@ -56,8 +57,9 @@ describe('a session with terminals', () => {
 
   it('interrupts what one executes for a graph that holds the terminal itself, and goes on', async () => {
     const { host } = await openStage()
+    const tag = sleepTag()
     const raw = terminal('sh', { command: 'bash', cwd: temporary() })
-    const flow = graph('flow').step('wait', raw, { input: 'echo begun; sleep 100' })
+    const flow = graph('flow').step('wait', raw, { input: `sleep ${tag}` })
     const session = await openSession(host, { nodes: [flow] })
     const sh = session.node('sh')
     const busy = new Promise<void>((resolve) => {
@@ -65,7 +67,8 @@ describe('a session with terminals', () => {
     })
     const run = await host.start(flow)
     await busy
-    await until(async () => (await raw.screen()).rows.includes('begun'), 'the command')
+    // A shell that is just starting a program can miss Ctrl-C, so the program has to be there.
+    await until(() => sleepers(tag).length === 1, 'the command')
     await sh.interrupt()
     expect((await run.result()).wait).toMatchObject({ exitCode: 130 })
     expect(sh.state).toBe('ready')
