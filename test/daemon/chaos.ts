@@ -4,9 +4,10 @@ import { connect } from 'nerve/client'
 import { ensureDaemon } from '../../src/surfaces/daemon/find-daemon.ts'
 import { isNerveError } from '../../src/base/nerve-error.ts'
 import { COMMAND } from '../cli/nerve.ts'
-import { LAST_QUESTION } from './adding.ts'
+import { LAST_QUESTION, expectedSum } from './adding.ts'
 import { restlessClients, type Journals, type Restless } from './restless-clients.ts'
 import { inboxWatcher, runFollower } from './restless-commands.ts'
+import { mcpWaiter } from './restless-mcp.ts'
 import type { Stage } from './stage.ts'
 
 export interface ChaosOptions {
@@ -54,6 +55,7 @@ export async function chaos(stage: Stage, { runs, steps, kills, seed }: ChaosOpt
     ...(await restlessClients(socket, chance)),
     inboxWatcher(stage, { socket, chance }),
     runFollower(stage, started[0] ?? '', chance),
+    mcpWaiter(stage, { run: started[1] ?? '', output: expectedSum(steps), chance }),
   ]
   const answering = answerer(socket)
   let killed = 0

@@ -3,8 +3,9 @@
  * account of every durable event that it got, in the order in which it came.
  */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { request } from 'node:http'
-import { connect as connectSocket } from 'node:net'
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -77,7 +78,8 @@ export interface Restless {
 
 /** One of each kind that reads the feed of all runs; `chance` gives numbers from 0 to 1. */
 export async function restlessClients(socket: string, chance: () => number): Promise<readonly Restless[]> {
-  return [...Object.entries(KINDS).map(([name, kind]) => restless(name, kind, { socket, chance })), await sdk(socket)]
+  const kinds = Object.entries(KINDS).map(([name, kind]) => restless(name, kind, { socket, chance }))
+  return [...kinds, await sdk(socket, chance)]
 }
 
 /** Every event of every run, once each and in order. */
@@ -86,9 +88,39 @@ function expectAll(name: string, account: Account, journals: Journals): void {
     expect({ name, run, seen: account.seen.get(run) }).toEqual({ name, run, seen: entries.map(({ seq }) => seq) })
 }
 
+/** A way to the daemon that is cut now and then. */
+async function unreliable(
+  socket: string,
+  chance: () => number,
+): Promise<{ readonly path: string; readonly close: () => void }> {
+  const open = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connectSocket(socket)
+    for (const one of [near, far])
+      one
+        .on('error', () => undefined)
+        .on('close', () => {
+          near.destroy()
+          far.destroy()
+        })
+    open.add(near)
+    setTimeout(() => near.destroy(), 20 + chance() * 600).unref()
+    near.on('close', () => open.delete(near))
+    near.pipe(far).pipe(near)
+  })
+  const path = `${socket}.unreliable`
+  await once(server.listen(path), 'listening')
+  const close = (): void => {
+    for (const one of open) one.destroy()
+    server.close()
+  }
+  return { path, close }
+}
+
 /** A program that does nothing about it: the client comes back by itself. */
-async function sdk(socket: string): Promise<Restless> {
-  const client = await connect(socket)
+async function sdk(socket: string, chance: () => number): Promise<Restless> {
+  const way = await unreliable(socket, chance)
+  const client = await connect(way.path)
   const account = new Account()
   const over = new AbortController()
   let lost = 0
@@ -106,6 +138,7 @@ async function sdk(socket: string): Promise<Restless> {
   const finish = async (): Promise<void> => {
     over.abort()
     await reading
+    way.close()
     await readRest(socket, cursor, account)
   }
   const name = 'sdk'

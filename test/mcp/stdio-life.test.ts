@@ -1,12 +1,11 @@
 /** `nerve mcp` in front of a daemon: it lives as long as its client, outlives the daemon, and says nothing on stdout but the protocol. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, it, onTestFinished } from 'vitest'
-import { compileCache } from '../built.ts'
 import { COMMAND } from '../cli/nerve.ts'
 import { isAlive, stage, type Stage } from '../daemon/stage.ts'
-import { dataOf, officialClient, tool } from './surface-under-test.ts'
+import { mcpEnvironment, stdioClient } from './stdio-client.ts'
+import { dataOf, tool } from './surface-under-test.ts'
 
 const CONFIG = `
 import { workflow } from 'nerve'
@@ -24,24 +23,10 @@ function open(): Stage {
   return here
 }
 
-function environment(dir: string): Record<string, string> {
-  const own = { NERVE_TRUST: '1', NERVE_LOCAL: '', XDG_STATE_HOME: `${dir}/.state` }
-  return { ...(process.env as Record<string, string>), ...compileCache(), ...own }
-}
-
-async function connected(dir: string) {
-  const [command = '', ...args] = COMMAND
-  const transport = new StdioClientTransport({
-    ...{ command, args: [...args, 'mcp'], cwd: dir, env: environment(dir), stderr: 'pipe' },
-  })
-  const { client } = officialClient({ era: 'today' })
-  await client.connect(transport)
-  return { client, pid: transport.pid ?? 0 }
-}
-
 it('a call that waits goes on when the daemon dies, and the run with it', async () => {
   const { dir, kill, record, until } = open()
-  const { client } = await connected(dir)
+  const { client, transport } = stdioClient(dir)
+  await client.connect(transport)
   const { run } = dataOf(await tool(client, 'runs_start', { definition: 'waiting' }))
   const waits = client.callTool({ name: 'runs_wait', arguments: { run, until: 'end', timeout: 60_000 } })
   const before = record()?.pid
@@ -54,7 +39,7 @@ it('a call that waits goes on when the daemon dies, and the run with it', async 
 /** Speaks the protocol by hand, and keeps what came. */
 function byHand(dir: string): { child: ChildProcess; lines: string[]; send: (message: object) => void } {
   const [command = '', ...args] = COMMAND
-  const child = spawn(command, [...args, 'mcp'], { cwd: dir, env: environment(dir) })
+  const child = spawn(command, [...args, 'mcp'], { cwd: dir, env: mcpEnvironment(dir) })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: string[] = []
   let rest = ''
