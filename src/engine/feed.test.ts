@@ -122,6 +122,21 @@ describe('a feed', () => {
     expect(await collect(scribe.feed({ after: 5 }))).toEqual([])
   })
 
+  it('that begins after an event that is not there yet ends with the run', async () => {
+    const scribe = new Scribe()
+    // As a database does it, which tells only of what other processes wrote.
+    scribe.store.version = () => 0
+    await scribe.write(CREATED)
+    const reader = scribe.feed({ after: 50, live: true })
+    const first = reader.next()
+    scribe.part(1)
+    expect((await first).value?.type).toBe('text-delta')
+    const rest = collect(reader)
+    await scribe.writeSteps(1)
+    await scribe.write(END)
+    expect(await rest).toEqual([])
+  }, 5_000)
+
   it('that is not asked for live parts gives none', async () => {
     const scribe = new Scribe()
     await scribe.write(CREATED)

@@ -66,7 +66,11 @@ export async function* feed(
       }
       for (const item of inlet.take()) {
         if (!isLive(item)) {
-          if (item.seq <= cursor) continue
+          if (item.seq <= cursor) {
+            // It began after an event that is not there yet. Nothing comes after the end, whatever its number.
+            if (isEnd(item.type)) return
+            continue
+          }
           if (inlet.behind || item.seq > cursor + 1) {
             inlet.behind = true
             continue
