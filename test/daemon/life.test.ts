@@ -102,6 +102,25 @@ test('SIGTERM: nothing new starts, what runs may finish, and the next daemon goe
   expect(effects()).toEqual(['before', 'first', 'hold', 'last'])
 })
 
+test.each([
+  ['a signal', {}, (daemon: Stage) => daemon.kill('SIGTERM')],
+  ['a command', { via: 'cli' }, (daemon: Stage) => daemon.nerve(['server', 'stop'])],
+])('whoever watches all runs is told once that it ends, by %s', async (_by, data, stop) => {
+  const { nerve, client } = open({})
+  await nerve(['server', 'start'])
+  const over = new AbortController()
+  const [listens, told] = [Promise.withResolvers<void>(), [] as unknown[]]
+  const watch = async (): Promise<void> => {
+    const options = { live: true, signal: over.signal, onCursor: () => listens.resolve(), onLost: () => over.abort() }
+    for await (const item of (await client()).events(options)) told.push(item)
+  }
+  const watching = watch()
+  await listens.promise
+  await stop(here)
+  await watching
+  expect(told).toMatchObject([{ live: true, type: 'host-stopping', data }])
+})
+
 test('what a command in this process leaves is taken up by the daemon', async () => {
   const { nerve, start, until, write, effects } = open({ 'slow.ts': files.slow })
   await nerve(['server', 'start'])
