@@ -1,11 +1,13 @@
 /** The doors of a daemon as people start it: what is open, and to whom. */
-import { statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { connect, connectHttp } from 'nerve/client'
+import { officialClient } from '../mcp/surface-under-test.ts'
 import { stage } from './stage.ts'
 
 const FILES = {
@@ -66,6 +68,28 @@ test('everything on the port needs a token and its own name, and the socket need
     expect(log()).not.toMatch(/problem/)
     expect(log()).not.toContain(token)
     await nerve(['server', 'stop'])
+  } finally {
+    remove()
+  }
+})
+
+test('workflows that are named with commas are tools at /mcp, as they are on stdio', async () => {
+  const named = (name: string): string => `import { workflow } from 'nerve'\nexport default workflow('${name}', () => 1)\n`
+  const { nerve, record, write, dir, remove } = stage({})
+  try {
+    mkdirSync(join(dir, 'workflows'))
+    for (const name of ['one', 'two', 'three']) write(`workflows/${name}.ts`, named(name))
+    const env = { NERVE_TRUST: '1' }
+    await nerve(['server', 'start', '--http', '0', '--expose', 'one,two'], { env })
+    const token = (await nerve(['token', 'show', 'default'])).out.trim()
+    const { client } = officialClient({ era: 'today' })
+    const requestInit = { headers: { authorization: `Bearer ${token}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${record()?.url}/mcp`), { requestInit }))
+    const tools = (await client.listTools()).tools.map(({ name }) => name)
+    expect(tools.filter((name) => ['one', 'two', 'three'].includes(name))).toEqual(['one', 'two'])
+    await client.close()
+    const wrong = await nerve(['server', 'restart', '--expose', 'one,'], { env })
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('--expose has an empty name') as string })
   } finally {
     remove()
   }

@@ -11,7 +11,7 @@ import { clean } from '../printable.ts'
 import { projectConfig } from '../project.ts'
 import { daemonCommand } from '../project-daemon.ts'
 import { pause, untilSignal } from '../until-signal.ts'
-import { wholeNumber } from '../values.ts'
+import { exposed, wholeNumber } from '../values.ts'
 import { version } from '../version.ts'
 
 const LISTENING_OPTIONS: readonly string[] = ['http', 'host', 'beyond-loopback', 'name', 'origin', 'expose', 'idle']
@@ -132,7 +132,7 @@ function listeningOf({ args }: Invocation): Listening {
     ...(port === undefined ? {} : { http: tcp }),
     hosts: args.texts('name'),
     origins: args.texts('origin'),
-    expose: args.texts('expose').includes('all') ? 'all' : args.texts('expose'),
+    expose: exposed(args.texts('expose'), 'nerve server'),
     idle: idle === 'never' ? undefined : milliseconds(idle, '--idle'),
   }
 }
