@@ -75,19 +75,26 @@ test('everything on the port needs a token and its own name, and the socket need
 
 test('workflows that are named with commas are tools at /mcp, as they are on stdio', async () => {
   const named = (name: string): string => `import { workflow } from 'nerve'\nexport default workflow('${name}', () => 1)\n`
-  const { nerve, record, write, dir, remove } = stage({})
+  const { nerve, record, write, log, dir, remove } = stage({})
   try {
     mkdirSync(join(dir, 'workflows'))
     for (const name of ['one', 'two', 'three']) write(`workflows/${name}.ts`, named(name))
     const env = { NERVE_TRUST: '1' }
     await nerve(['server', 'start', '--http', '0', '--expose', 'one,two'], { env })
     const token = (await nerve(['token', 'show', 'default'])).out.trim()
-    const { client } = officialClient({ era: 'today' })
-    const requestInit = { headers: { authorization: `Bearer ${token}` } }
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${record()?.url}/mcp`), { requestInit }))
-    const tools = (await client.listTools()).tools.map(({ name }) => name)
-    expect(tools.filter((name) => ['one', 'two', 'three'].includes(name))).toEqual(['one', 'two'])
-    await client.close()
+    const tools = async (): Promise<string[]> => {
+      const { client } = officialClient({ era: 'today' })
+      const requestInit = { headers: { authorization: `Bearer ${token}` } }
+      await client.connect(new StreamableHTTPClientTransport(new URL(`${record()?.url}/mcp`), { requestInit }))
+      const all = (await client.listTools()).tools.map(({ name }) => name)
+      await client.close()
+      return all.filter((name) => ['one', 'two', 'three', 'four'].includes(name))
+    }
+    expect(await tools()).toEqual(['one', 'two'])
+    // One that is not there takes nothing from the others.
+    await nerve(['server', 'restart', '--http', '0', '--expose', 'one,four'], { env })
+    expect(await tools()).toEqual(['one'])
+    expect(log()).toContain("There is no definition 'four' here.")
     const wrong = await nerve(['server', 'restart', '--expose', 'one,'], { env })
     expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('--expose has an empty name') as string })
   } finally {
