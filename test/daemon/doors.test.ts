@@ -1,11 +1,13 @@
 /** The doors of a daemon as people start it: what is open, and to whom. */
-import { statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { connect, connectHttp } from 'nerve/client'
+import { officialClient } from '../mcp/surface-under-test.ts'
 import { stage } from './stage.ts'
 
 const FILES = {
@@ -66,6 +68,35 @@ test('everything on the port needs a token and its own name, and the socket need
     expect(log()).not.toMatch(/problem/)
     expect(log()).not.toContain(token)
     await nerve(['server', 'stop'])
+  } finally {
+    remove()
+  }
+})
+
+test('workflows that are named with commas are tools at /mcp, as they are on stdio', async () => {
+  const named = (name: string): string => `import { workflow } from 'nerve'\nexport default workflow('${name}', () => 1)\n`
+  const { nerve, record, write, log, dir, remove } = stage({})
+  try {
+    mkdirSync(join(dir, 'workflows'))
+    for (const name of ['one', 'two', 'three']) write(`workflows/${name}.ts`, named(name))
+    const env = { NERVE_TRUST: '1' }
+    await nerve(['server', 'start', '--http', '0', '--expose', 'one,two'], { env })
+    const token = (await nerve(['token', 'show', 'default'])).out.trim()
+    const tools = async (): Promise<string[]> => {
+      const { client } = officialClient({ era: 'today' })
+      const requestInit = { headers: { authorization: `Bearer ${token}` } }
+      await client.connect(new StreamableHTTPClientTransport(new URL(`${record()?.url}/mcp`), { requestInit }))
+      const all = (await client.listTools()).tools.map(({ name }) => name)
+      await client.close()
+      return all.filter((name) => ['one', 'two', 'three', 'four'].includes(name))
+    }
+    expect(await tools()).toEqual(['one', 'two'])
+    // One that is not there takes nothing from the others.
+    await nerve(['server', 'restart', '--http', '0', '--expose', 'one,four'], { env })
+    expect(await tools()).toEqual(['one'])
+    expect(log()).toContain("There is no definition 'four' here.")
+    const wrong = await nerve(['server', 'restart', '--expose', 'one,'], { env })
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('--expose has an empty name') as string })
   } finally {
     remove()
   }

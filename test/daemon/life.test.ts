@@ -102,6 +102,25 @@ test('SIGTERM: nothing new starts, what runs may finish, and the next daemon goe
   expect(effects()).toEqual(['before', 'first', 'hold', 'last'])
 })
 
+test.each([
+  ['a signal', {}, (daemon: Stage) => daemon.kill('SIGTERM')],
+  ['a command', { via: 'cli' }, (daemon: Stage) => daemon.nerve(['server', 'stop'])],
+])('whoever watches all runs is told once that it ends, by %s', async (_by, data, stop) => {
+  const { nerve, client } = open({})
+  await nerve(['server', 'start'])
+  const over = new AbortController()
+  const [listens, told] = [Promise.withResolvers<void>(), [] as unknown[]]
+  const watch = async (): Promise<void> => {
+    const options = { live: true, signal: over.signal, onCursor: () => listens.resolve(), onLost: () => over.abort() }
+    for await (const item of (await client()).events(options)) told.push(item)
+  }
+  const watching = watch()
+  await listens.promise
+  await stop(here)
+  await watching
+  expect(told).toMatchObject([{ live: true, type: 'host-stopping', data }])
+})
+
 test('what a command in this process leaves is taken up by the daemon', async () => {
   const { nerve, start, until, write, effects } = open({ 'slow.ts': files.slow })
   await nerve(['server', 'start'])
@@ -161,6 +180,39 @@ const version = (text: string, word = 'flow'): string => `import { workflow } fr
 import { said } from './said.ts'
 export default workflow('${word}', async (ctx) => ctx.step('say', () => '${text} ' + said))
 `
+
+test('many newer commands at once put an older daemon out of the way, and each of them is answered', async () => {
+  const { nerve, until, record, dir } = open({ 'greet.ts': files.greet })
+  const worker = fileURLToPath(new URL('old-daemon.ts', import.meta.url))
+  const old = spawn(process.execPath, ['--conditions=nerve-source', worker, dir], { cwd: dir, stdio: 'ignore' })
+  const over = once(old, 'exit')
+  try {
+    await until(() => record() !== undefined, 'the old one listens')
+    const all = await Promise.all(Array.from({ length: 12 }, () => nerve(['run', 'greet.ts', '--detach'])))
+    expect(all.map(({ code, err }) => (code === 0 ? 'done' : err))).toEqual(Array(12).fill('done'))
+    expect(record()?.pid).not.toBe(old.pid)
+  } finally {
+    old.kill('SIGKILL')
+    await over
+  }
+})
+
+test('a restart is not content with a daemon that another command has started in between', async () => {
+  const { nerve, write, until, log, record } = open({ 'slow.ts': files.slow, 'greet.ts': files.greet })
+  await nerve(['server', 'start', '--http', '0'])
+  await nerve(['run', 'slow.ts', '--detach'])
+  await until(() => log().includes('holding'), 'the step runs')
+  const restarted = nerve(['server', 'restart', '--json'])
+  await until(() => record() === undefined, 'it ends')
+  const other = nerve(['run', 'greet.ts', '--detach'])
+  const began = Date.now()
+  await until(() => Date.now() - began > 1_500, 'another one waits for its end')
+  write('go', '')
+  expect((await other).code).toBe(0)
+  const { code, out } = await restarted
+  expect({ code, said: jsonLines(out).at(-1) }).toMatchObject({ code: 0, said: { started: true, pid: record()?.pid } })
+  expect(record()?.url).toMatch(/^http:/)
+})
 
 test('runs have the code of now, and files may have definitions of the same name', async () => {
   const { nerve, write, dir } = open({

@@ -36,6 +36,23 @@ it('a call that waits goes on when the daemon dies, and the run with it', async 
   expect(dataOf(await waits)).toMatchObject({ ended: true, output: 7 })
 })
 
+it('a call that waits leaves it to a restart to start the next daemon, in the way of the one before', async () => {
+  const { dir, nerve, record } = open()
+  const env = { NERVE_TRUST: '1' }
+  await nerve(['server', 'start', '--http', '0'], { env })
+  const { client } = await connected(dir)
+  const { run } = dataOf(await tool(client, 'runs_start', { definition: 'waiting' }))
+  const waits = client.callTool({ name: 'runs_wait', arguments: { run, until: 'end', timeout: 60_000 } })
+  await tool(client, 'runs_get', { run })
+  const before = record()
+  const { code, out } = await nerve(['server', 'restart', '--json'], { env })
+  expect({ code, said: JSON.parse(out) }).toMatchObject({ code: 0, said: { started: true, pid: record()?.pid } })
+  expect(record()?.pid).not.toBe(before?.pid)
+  expect(record()?.url).toMatch(/^http:/)
+  await tool(client, 'signals_send', { run, name: 'go', value: 7 })
+  expect(dataOf(await waits)).toMatchObject({ ended: true, output: 7 })
+})
+
 /** Speaks the protocol by hand, and keeps what came. */
 function byHand(dir: string): { child: ChildProcess; lines: string[]; send: (message: object) => void } {
   const [command = '', ...args] = COMMAND

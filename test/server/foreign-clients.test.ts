@@ -159,6 +159,17 @@ describe('the OpenAPI document', () => {
     expect(result.valid).toBe(true)
   })
 
+  it('puts into addresses only what can be said in one', () => {
+    interface Operation {
+      readonly parameters?: readonly { readonly schema: { readonly type?: string } }[]
+    }
+    const { paths } = openApi() as { paths: Record<string, Record<string, Operation>> }
+    const asked = Object.values(paths).flatMap((methods) => Object.values(methods))
+    const types = asked.flatMap(({ parameters = [] }) => parameters.map(({ schema }) => schema.type))
+    expect([...new Set(types)].toSorted()).toEqual(['array', 'boolean', 'integer', 'number', 'string'])
+    expect(Object.keys(paths['/v1/definitions/validate'] ?? {})).toEqual(['post'])
+  })
+
   it('has everything of the contract', () => {
     const paths = Object.keys((openApi() as { paths: object }).paths)
     expect(paths).toEqual(Object.keys(contract).map((name) => `/v1/${name.replace('.', '/')}`))

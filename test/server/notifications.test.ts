@@ -206,6 +206,28 @@ describe('webhooks', () => {
     expect(placesIn(dir)).toEqual({})
   })
 
+  it('are told again of at most what was on its way, also with many runs at once', async () => {
+    const { host, dir, start } = await stage()
+    const file = join(dir, '.nerve', 'notified.json')
+    const many = 200
+    let places = ''
+    const { url, received } = await webhookReceiver((_received, response) => {
+      // As a process that is killed now would leave it.
+      if (received.length === many) places = readFileSync(file, 'utf8')
+      response.end()
+    })
+    const settings = { webhooks: [{ url, secretEnv: 'HOOK' }] }
+    const before = await start(settings)
+    for (let i = 0; i < many; i += 1) await host.start(asking)
+    await expect.poll(() => received.length, PATIENCE).toBe(many)
+    await before.stop()
+    writeFileSync(file, places)
+    const last = await host.start(asking)
+    await start(settings)
+    await expect.poll(() => received.at(-1)?.notification.run, PATIENCE).toBe(last.id)
+    expect(ids(received).slice(many - 1)).toEqual([ids(received)[many - 1], ids(received)[many - 1], ids(received).at(-1)])
+  })
+
   it('that are just being told when it stops are not told again', async () => {
     const { host, problems, start } = await stage()
     const answer = Promise.withResolvers<void>()

@@ -8,8 +8,6 @@ import { NerveError } from '../../base/nerve-error.ts'
 import { makeOwnFolder } from '../../base/own-folder.ts'
 
 const FORMAT = 1
-/** What a feed takes. A longer one is of a moment in which thousands of runs moved; the next is short again. */
-const MOST_CURSOR = 65_536
 /** After so long, a place that no delivery made worth writing is written too: there is less to read again. */
 const WRITE_MS = 10_000
 
@@ -35,7 +33,6 @@ export class Cursors {
 
   /** `atOnce`: something was delivered. */
   reach(receiver: string, place: string, atOnce: boolean): void {
-    if (place.length > MOST_CURSOR) return
     const first = !this.#places.has(receiver)
     this.#places.set(receiver, place)
     this.#changed = true

@@ -14,6 +14,7 @@ import { contentHash } from '../../base/value.ts'
 import type { RunEvent } from '../../engine/bus.ts'
 import { isLive, type FeedItem } from '../../engine/feed.ts'
 import type { RunRow } from '../../projections/runs.ts'
+import { after } from '../contract/place.ts'
 import type { Caller, Service } from '../contract/service.ts'
 import { Cursors } from './cursors.ts'
 import { findDesktop } from './desktop.ts'
@@ -185,13 +186,15 @@ async function follow(receiver: Receiver, parts: Parts): Promise<void> {
 
 async function read(receiver: Receiver, parts: Parts): Promise<void> {
   const { service, cursors, signal, placed } = parts
-  const after = cursors.get(receiver.key)
-  const items = await service.feed('events', after === undefined ? {} : { after }, CALLER, signal)
+  let place = cursors.get(receiver.key)
+  const items = await service.feed('events', place === undefined ? {} : { after: place }, CALLER, signal)
   for await (const { item, cursor } of items) {
     const notification = item === undefined ? undefined : await wanted(item, receiver, parts)
     if (notification !== undefined && !(await delivered(receiver, notification, parts))) return
-    if (cursor !== undefined) {
-      cursors.reach(receiver.key, cursor, notification !== undefined)
+    // When many runs move at once, most events come without a cursor: they are added to the last one.
+    place = cursor ?? (place === undefined || item === undefined || isLive(item) ? place : after(place, item))
+    if (place !== undefined) {
+      cursors.reach(receiver.key, place, notification !== undefined)
       placed()
     }
     if (signal.aborted) return

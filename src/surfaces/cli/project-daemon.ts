@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isNerveError } from '../../base/nerve-error.ts'
 import { createClient, type Client } from '../client/client.ts'
 import { socketConnection } from '../client/socket-connection.ts'
-import { isLivingNode, readRecord } from '../daemon/daemon-files.ts'
+import { isLiving, isLivingNode, readRecord } from '../daemon/daemon-files.ts'
 import { ensureDaemon, fateOf, findDaemon, type DaemonCommand, type FoundDaemon } from '../daemon/find-daemon.ts'
 import { configMark, differing } from '../daemon/environment.ts'
 import type { Output } from './output.ts'
@@ -67,9 +67,9 @@ export async function startedDaemon(dir: string, out: Output): Promise<DaemonHos
 /** A client that lives long: when the daemon has died, it is started again by what is asked next. */
 export async function daemonClient(dir: string, out: Output, via: string): Promise<Client> {
   const first = await startedDaemon(dir, out)
-  const { record } = first.daemon
+  let { record: last } = first.daemon
   await first.close()
-  const connection = socketConnection({ to: { path: record.socket }, via })
+  const connection = socketConnection({ to: { path: last.socket }, via })
   return createClient({
     ...connection,
     call: async (name, input, signal) => {
@@ -78,13 +78,18 @@ export async function daemonClient(dir: string, out: Output, via: string): Promi
       } catch (error) {
         if (!isNerveError(error, 'connection-lost') || connection.closed.aborted) throw error
         const { isSafe } = await import('../../host/contract/contract.ts')
+        const wasAsked = error.data['reached'] !== false
         // Who only looks can look again. Everything else that was sent may have been done.
-        if (error.data['reached'] !== false && !isSafe(name)) {
-          await revived(dir, daemonCommand(dir), record)
+        if (wasAsked && !isSafe(name)) {
+          await revived(dir, daemonCommand(dir), last)
           throw error
         }
+        // Whoever ended it may be about to start another one, in another way than it would be started here.
+        await fateOf(dir, { before: last, ...(wasAsked ? {} : { patience: 0 }) })
         // One that nobody needed has ended meanwhile: it is needed now.
-        await (await startedDaemon(dir, out)).close()
+        const next = await startedDaemon(dir, out)
+        last = next.daemon.record
+        await next.close()
         return connection.call(name, input, signal)
       }
     },
@@ -122,14 +127,20 @@ async function renewed(found: FoundDaemon, dir: string): Promise<FoundDaemon> {
   const { client, record } = found
   const own = version()
   if (!isOlder(record.version, own)) return found
-  const busy = await whatLives(client)
-  if (busy !== undefined) {
-    tell(`The daemon is of version ${record.version}, this is ${own}. ${busy} in it: nerve server restart, later.`)
-    return found
+  try {
+    const busy = await whatLives(client)
+    if (busy !== undefined) {
+      tell(`The daemon is of version ${record.version}, this is ${own}. ${busy} in it: nerve server restart, later.`)
+      return found
+    }
+    await client.call('shutdown', {})
+    await client.close()
+  } catch (error) {
+    if (!isNerveError(error, 'connection-lost')) throw error
+    // Another command was a moment earlier.
+    return renewed(await ensureDaemon(dir, daemonCommand(dir, record.options)), dir)
   }
-  await client.call('shutdown', {})
-  await client.close()
-  while ((await fateOf(dir, { patience: 0 })) === 'lives') await delay(STOP_LOOK_MS)
+  while (isLiving(record) && readRecord(dir)?.started === record.started) await delay(STOP_LOOK_MS)
   const fresh = await ensureDaemon(dir, daemonCommand(dir, record.options))
   tell(`The daemon was of version ${record.version}; one of version ${own} is in its place now.`)
   return fresh

@@ -27,9 +27,9 @@ const LISTENING: Readonly<Record<string, OptionSpec>> = {
   origin: { type: 'string', value: 'URL', multiple: true, help: 'pages from there may use it; repeatable' },
   expose: {
     type: 'string',
-    value: 'NAME',
+    value: 'NAMES',
     multiple: true,
-    help: 'a workflow that models see as a tool of its own at /mcp; or all',
+    help: 'workflows that models see as tools of their own at /mcp: all, or names with commas; repeatable',
   },
   idle: { type: 'string', value: '10m', help: 'end after this time in which nobody needed it (default: never)' },
 }

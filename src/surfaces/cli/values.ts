@@ -107,3 +107,11 @@ export function wholeNumber(text: string, option: string, least = 0): number {
   if (/^\d+$/.test(text) && Number(text) >= least) return Number(text)
   throw new UsageError(`${option} is '${text}'; give a whole number${least === 0 ? '' : ` from ${least}`}.`)
 }
+
+/** The names of `--expose`: repeated, with commas, or all. */
+export function exposed(given: readonly string[], command: string): 'all' | readonly string[] {
+  const names = given.flatMap((text) => text.split(',')).map((name) => name.trim())
+  if (names.includes(''))
+    throw new UsageError(`${command}: --expose has an empty name: --expose all, or --expose publish,review`)
+  return names.includes('all') ? 'all' : names
+}

@@ -7,7 +7,7 @@
  *  2. Its record is there while it can be asked, and is gone before it ends on purpose. One that was killed leaves it.
  */
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { NerveError } from '../../base/nerve-error.ts'
 import { birthOf } from '../../base/process-life.ts'
 import type { Actor } from '../../journal/events.ts'
@@ -205,9 +205,14 @@ function live(parts: Parts, shutdown: Promise<Actor>): Daemon {
   const { dir, say, onProblem } = options
   const ended = Promise.withResolvers<void>()
   let ending: Promise<void> | undefined
-  const stop = (why: string): Promise<void> => {
+  const finish = (why: string): Promise<void> => {
     ending ??= end(parts, timers, why).then(ended.resolve, ended.reject)
     return ended.promise
+  }
+  const stop = (why: string): Promise<void> => {
+    // Where somebody asked for it, watchers were told by whom.
+    if (ending === undefined) host.emit('', 'host-stopping', {})
+    return finish(why)
   }
   // Whoever waits for it hears of it there.
   ended.promise.catch(() => undefined)
@@ -228,7 +233,7 @@ function live(parts: Parts, shutdown: Promise<Actor>): Daemon {
     everyNowAndThen(PLACE_MS, keepPlace, onProblem),
     ...endIdle(parts, stop),
   ]
-  void shutdown.then(({ by, via }) => stop(`asked by ${by ?? 'somebody'} (${via ?? 'unknown'})`))
+  void shutdown.then(({ by, via }) => finish(`asked by ${by ?? 'somebody'} (${via ?? 'unknown'})`))
   const port = record.url === undefined ? '' : ` and ${record.url}`
   say(`nerve ${record.version} listens at ${record.socket}${port}, process ${record.pid}`)
   return { record, stop, ended: ended.promise }
@@ -286,6 +291,8 @@ async function end(parts: Parts, timers: readonly (() => void)[], why: string): 
   for (const stop of timers) stop()
   // Clients that lose it now do not start another one: it did not die.
   removeRecord(dir, record)
+  // What watchers are told goes out before anything closes.
+  await turn()
   const late = new AbortController()
   try {
     const isDone = await Promise.race([

@@ -16,7 +16,7 @@ export interface StdioOptions extends McpServerOptions {
 export async function serveMcp(client: Client, options: StdioOptions): Promise<void> {
   const { input, output, signal, ...more } = options
   // What is wrong with the options is wrong now, and not when the first client asks.
-  await createMcpServer(client, more)
+  await createMcpServer(client, more.workflows === 'all' ? more : { ...more, onProblem: refuse })
   const gone = new Promise<void>((resolve) => {
     const leave = (): void => resolve()
     input.once('end', leave).once('close', leave).once('error', leave)
@@ -33,4 +33,8 @@ export async function serveMcp(client: Client, options: StdioOptions): Promise<v
   } finally {
     await serving.close()
   }
+}
+
+function refuse(error: unknown): never {
+  throw error
 }

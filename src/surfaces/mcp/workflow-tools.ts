@@ -35,14 +35,13 @@ async function explainedOnes(
   { client, onProblem }: ToolParts,
   wanted: 'all' | readonly string[],
 ): Promise<readonly Explained[]> {
-  const explain = (definition: string): Promise<Explained> => client.call('definitions.explain', { definition })
-  if (wanted !== 'all') return Promise.all([...new Set(wanted)].map(explain))
+  const names = wanted === 'all' ? (await client.definitions()).map(({ name }) => name) : wanted
   const found: Explained[] = []
-  for (const { name } of await client.definitions()) {
+  for (const definition of new Set(names)) {
     try {
-      found.push(await explain(name))
+      found.push(await client.call('definitions.explain', { definition }))
     } catch (error) {
-      // One that cannot be loaded is no reason to go without the others.
+      // One that is not there, or cannot be loaded, is no reason to go without the others.
       onProblem(error)
     }
   }

@@ -54,7 +54,10 @@ function pathItem(name: Name, schemas: Record<string, Json>): Json {
     description: `Needs the scope \`${scope}\`.`,
     responses: { '200': success(name, schemas), default: FAILURE },
   }
-  if (isSafe(name)) return { get: { ...shared, parameters: parameters(name, schemas) } }
+  const inAddress = parameters(name, schemas)
+  // An object has no place in an address: such a query is asked with a body.
+  if (isSafe(name) && inAddress.every(({ schema }) => (schema as Json)['type'] !== 'object'))
+    return { get: { ...shared, parameters: inAddress } }
   const body = { required: true, content: { 'application/json': { schema: schemaOf(name, 'input', schemas) } } }
   return { post: { ...shared, requestBody: body } }
 }

@@ -10,16 +10,17 @@ import { createClient, type Client } from '../../client/client.ts'
 import { serviceConnection } from '../../client/service-connection.ts'
 import { serveMcp } from '../../mcp/mcp-stdio.ts'
 import type { Invocation } from '../dispatch.ts'
-import { EXIT, UsageError } from '../exit-code.ts'
+import { EXIT } from '../exit-code.ts'
 import { me, projectConfig } from '../project.ts'
 import { trustProject } from '../trust-project.ts'
 import { untilSignal } from '../until-signal.ts'
+import { exposed } from '../values.ts'
 import { version } from '../version.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { args, out } = invocation
   const scope: Scope = args.flag('read-only') ? 'read' : 'control'
-  const workflows = exposed(args.texts('expose'))
+  const workflows = exposed(args.texts('expose'), 'nerve mcp')
   const wait = args.text('wait')
   const output = takeStdout()
   const onProblem = (error: unknown): void => out.error(error)
@@ -41,13 +42,6 @@ export async function run(invocation: Invocation): Promise<number> {
     await client.close()
   }
   return EXIT.done
-}
-
-function exposed(given: readonly string[]): 'all' | readonly string[] {
-  const names = given.flatMap((text) => text.split(',')).map((name) => name.trim())
-  if (names.includes(''))
-    throw new UsageError('nerve mcp: --expose has an empty name: --expose all, or --expose publish,review')
-  return names.includes('all') ? 'all' : names
 }
 
 /** The protocol has stdout for itself: whatever else is printed in this process goes to stderr. */

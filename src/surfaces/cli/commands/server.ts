@@ -11,13 +11,15 @@ import { clean } from '../printable.ts'
 import { projectConfig } from '../project.ts'
 import { daemonCommand } from '../project-daemon.ts'
 import { pause, untilSignal } from '../until-signal.ts'
-import { wholeNumber } from '../values.ts'
+import { exposed, wholeNumber } from '../values.ts'
 import { version } from '../version.ts'
 
 const LISTENING_OPTIONS: readonly string[] = ['http', 'host', 'beyond-loopback', 'name', 'origin', 'expose', 'idle']
 
 /** Only to say it before anything is stopped or started: the server has the last word. */
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/
+
+const MOST_TRIES = 5
 
 const VERBS: Readonly<Record<string, (invocation: Invocation) => Promise<number>>> = {
   'server start': start,
@@ -65,7 +67,7 @@ async function restart(invocation: Invocation): Promise<number> {
   const ended = await end(invocation)
   try {
     // Without a word about it, as it was before.
-    return await inBackground(invocation, (said ? undefined : before) ?? passedOn(invocation))
+    return await startAnew(invocation, (said ? undefined : before) ?? passedOn(invocation))
   } catch (error) {
     if (!ended || before === undefined || !isNerveError(error)) throw error
     await (await ensureDaemon(dir, daemonCommand(dir, before))).client.close()
@@ -74,6 +76,20 @@ async function restart(invocation: Invocation): Promise<number> {
       data,
       cause: error,
     })
+  }
+}
+
+/** One that somebody else needed and started in between is ended too: it has their environment, and listens as they like. */
+async function startAnew(invocation: Invocation, options: readonly string[]): Promise<number> {
+  const { dir } = invocation
+  for (let tries = 1; ; tries += 1) {
+    const { client, record, started } = await ensureDaemon(dir, daemonCommand(dir, options))
+    await client.close()
+    if (!started && tries < MOST_TRIES) await end(invocation)
+    else {
+      tell(invocation, record, started ? 'started' : 'runs already')
+      return EXIT.done
+    }
   }
 }
 
@@ -116,7 +132,7 @@ function listeningOf({ args }: Invocation): Listening {
     ...(port === undefined ? {} : { http: tcp }),
     hosts: args.texts('name'),
     origins: args.texts('origin'),
-    expose: args.texts('expose').includes('all') ? 'all' : args.texts('expose'),
+    expose: exposed(args.texts('expose'), 'nerve server'),
     idle: idle === 'never' ? undefined : milliseconds(idle, '--idle'),
   }
 }
@@ -160,7 +176,12 @@ async function end({ args, dir }: Invocation): Promise<boolean> {
   if (args.flag('force')) return kill(dir)
   const found = await findDaemon(dir)
   if (found === undefined) return false
-  await found.client.call('shutdown', {})
+  try {
+    await found.client.call('shutdown', {})
+  } catch (error) {
+    // Somebody else was a moment earlier.
+    if (!isNerveError(error, 'connection-lost')) throw error
+  }
   await found.client.close()
   await gone(found.record)
   return true
