@@ -240,8 +240,8 @@ class Turns {
   }
 
   async #asking(call: StepCall, before: PutOff | undefined): Promise<Asking> {
-    const { permission: plan, parks } = this.#plan
-    return new Asking({ node: this.#id, agent: await this.#life.adapter(), plan, call, parks, before })
+    const { permission: plan, cwd, parks } = this.#plan
+    return new Asking({ node: this.#id, agent: await this.#life.adapter(), plan, cwd, call, parks, before })
   }
 
   /** The process ends, the question stays, and the answer brings the session back. */
