@@ -256,6 +256,20 @@ describe('a permission', () => {
     },
   )
 
+  it('is asked for again when the session was used for something else meanwhile', async () => {
+    const stage = await openStage()
+    const node = coder({ other: [{ say: 'other' }], ...script }, { permission: { allow: ['write'] } })
+    const run = await stage.host.start(turn(node, 'tidy'))
+    await run.rest()
+    expect(await result(stage.host, node, 'other')).toEqual(['other'])
+    await ask(stage, 'allow')
+    await run.rest()
+    expect(existsSync(join(dir, 'notes'))).toBe(true)
+    await ask(stage, 'allow')
+    expect(await run.result()).toEqual(['tidy'])
+    expect(readFileSync(join(dir, 'notes'), 'utf8')).toBe('new')
+  })
+
   it('outlives its process', async () => {
     const store = new MemoryStore()
     const first = coder(script, { permission: 'ask' })

@@ -86,17 +86,25 @@ describe('a folder of agents', () => {
     await expect(async () => agents.get('codr')).rejects.toThrow("There is no agent 'codr'. Did you mean 'coder'?")
   })
 
+  it('may be written with a mark of its bytes and with any ends of lines', async () => {
+    write({ 'coder.md': '\uFEFF---\r\nuse: claude\r\nmodel: mine\r\n---\r\nYou write code.\r\n' })
+    expect((await loadAgents(dir)).get('coder').info().config).toMatchObject({ use: 'claude', model: 'mine' })
+  })
+
   it('names every problem at once, with its place', async () => {
     write({
       'bad.md': '---\nuse: claude\nmodle: x\nlimits:\n  attempts: 0\n---\n',
       'both.yaml': 'use: claude\n',
       'both.json': '{ "use": "claude" }',
       'broken.yaml': 'use: [\n',
+      'empty.yaml': 'use: claude\nlimits: { window: 0 }\n',
+      'late.yaml': 'use: claude\nlimits: { timeout: soon }\n',
       'loop.yaml': 'extends: pool\n',
       'pool.yaml': 'extends: loop\n',
       'lost.yaml': 'extends: bth\n',
       'nobody.yaml': 'model: x\n',
       'odd.yaml': 'use: oddity\npermission: { allow: ["a b"] }\n',
+      'open.md': '---\nuse: claude\npermission: deny\n',
       'twice.md': '---\nuse: claude\nprompt: a\n---\nb\n',
     })
     const error = await rejection(loadAgents(dir))
@@ -108,7 +116,10 @@ describe('a folder of agents', () => {
       expect.stringMatching(/^HERE\/bad\.md:5:13: limits\.attempts: /),
       "HERE/both.yaml: both.json is also about 'both'. Keep one of them.",
       expect.stringMatching(/^HERE\/broken\.yaml:\d+:\d+: /),
+      expect.stringMatching(/^HERE\/empty\.yaml:2:19: limits\.window: /),
+      'HERE/open.md:1:1: its front matter has no end. Close it with a line ---.',
       'HERE/twice.md: has both a prompt and a text. Give one of them.',
+      expect.stringMatching(/^late: limits\.timeout: "soon" is not a duration/),
       'loop: extends itself: loop → pool → loop.',
       "lost: extends 'bth', which is not there. Did you mean 'both'?",
       expect.stringMatching(/^nobody: says nowhere which agent/),

@@ -177,6 +177,27 @@ describe('Ralph', () => {
     expect(result.why).toContain(why)
   })
 
+  it('tells its agent of tests that do not end, and goes on', async () => {
+    const { host } = await openStage()
+    const command = 'echo begun; grep -q 2 done || sleep 86400'
+    const test = bash('test', { command, cwd: dir, check: false, effect: 'repeatable', timeout: '300ms' })
+    const failures: string[] = []
+    const implement = (prompt: string): readonly ScriptedStep[] => {
+      failures.push(/## How the tests failed last\n([^#]*)/.exec(prompt)?.[1] ?? '')
+      return fix(prompt)
+    }
+    const run = await host.start(make({ implement }, { test }), { task: 'end' })
+    await answer(host, 'approve')
+    expect(await run.result()).toMatchObject({ stopped: 'tests-pass', turns: 2 })
+    expect((await host.run(run.id)).status).toBe('completed')
+    expect(failures).toEqual(['', expect.stringMatching(/exit code none\nbegun\n.*did not end within 300 ms/s)])
+    expect((await host.replay(run.id)).same).toBe(true)
+    const broken = bash('test', { command, cwd: join(dir, 'nowhere'), check: false, effect: 'repeatable' })
+    const fails = await host.start(make({}, { test: broken, name: 'broken' }), { task: 'no folder' })
+    await answer(host, 'approve')
+    expect((await rejection(fails.result())).message).toContain('nowhere')
+  })
+
   it('ends when the spec is rejected', async () => {
     const { host } = await openStage()
     const told: string[] = []

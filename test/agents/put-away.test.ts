@@ -1,11 +1,12 @@
 /** A person thinks, and nothing runs: another host has the answer, and the real agent does what the person made of it. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHost, workflow } from 'nerve'
 import { agent } from 'nerve/agents'
 import { createGateway, scripted, type Gateway } from 'nerve/gateway'
 import { promptedScript, scriptPrompt } from 'nerve/testing'
+import { until } from '../behaviour/stage.ts'
 import { untilNone } from './killed.ts'
 import { agentNamed, missing, ROOT } from './under-test.ts'
 
@@ -23,6 +24,39 @@ describe.each(['claude', 'copilot'] as const)('%s', (name) => {
     await gateway.close()
     rmSync(home, { recursive: true, force: true })
   })
+
+  it(
+    'hears of something else meanwhile, and goes on',
+    { timeout: 120_000, skip: missing(vendor) !== undefined },
+    async () => {
+      const cwd = mkdtempSync(join(home, 'work-'))
+      const { token } = gateway.token()
+      const coder = agent('coder', {
+        use: vendor.adapter,
+        cwd,
+        env: vendor.env({ home, gateway: { url: gateway.url, token } }),
+        gateway: { url: gateway.url, token: () => ({ token, revoke: () => undefined }) },
+        ...(vendor.model === undefined ? {} : { model: vendor.model }),
+      })
+      const turn = workflow('turn', async (ctx, prompt: string) => (await ctx.run(coder, prompt)).text)
+      const host = await createHost({ store: 'memory' })
+      const first = await host.start(turn, scriptPrompt({ call: { sh: 'printf x >> once.txt' } }, { say: 'first' }))
+      await first.rest()
+      const other = await host.start(turn, scriptPrompt({ say: 'other' }))
+      expect(await other.result()).toBe('other')
+      // Asked again: what was put off went with the turn that was broken off.
+      for (let asked = 0; asked < 2; asked += 1) {
+        await until(async () => (await host.inbox()).length > 0, 'a question')
+        const questions = await host.inbox()
+        expect(questions).toMatchObject([{ run: first.id, prompt: expect.stringContaining('once.txt') }])
+        await host.answer(questions[0]?.id ?? '', 'allow')
+      }
+      expect(await first.result()).toBe('first')
+      expect(readFileSync(join(cwd, 'once.txt'), 'utf8')).toBe('x')
+      await coder.stop()
+      await host.close()
+    },
+  )
 
   it('is away while a person thinks', { timeout: 120_000, skip: missing(vendor) !== undefined }, async () => {
     const [dir, cwd] = [mkdtempSync(join(home, 'host-')), mkdtempSync(join(home, 'work-'))]

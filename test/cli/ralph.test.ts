@@ -120,12 +120,20 @@ describe('nerve ralph', () => {
     expect(git('ls-files')).not.toContain('.nerve')
   })
 
+  it('says that package.json is broken', async () => {
+    const { nerve, write } = open()
+    write('package.json', '{ broken')
+    const { code, err } = await nerve(['ralph', 'x', '--agent', 'scripted'])
+    expect([code, err]).toEqual([2, expect.stringMatching(/package\.json cannot be read: .*say --test/)])
+  })
+
   it.each([
     [['ralph', 'x'], /--agent: which agent/],
     [['ralph', 'x', '--agent', 'cladue'], /Did you mean 'claude'/],
     [['ralph', 'x', '--agent', 'scripted'], /--test: which command/],
     [[...RALPH, '--max', 'many'], /--max: many is not/],
     [[...RALPH, '--cwd', 'nowhere'], /there is no folder nowhere/],
+    [[...RALPH, '--pr'], /--pr: .* is not in a git repository with a remote 'origin'/],
   ])('refuses %j', async (args, message) => {
     const { nerve, has } = open()
     const { code, err } = await nerve(args)

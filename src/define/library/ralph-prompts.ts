@@ -1,4 +1,5 @@
 /** What Ralph tells its agent. Each turn is a new session, so each prompt says everything; the rest is in the folder. */
+import { isNerveError } from '../../base/nerve-error.ts'
 import type { Feature } from './features.ts'
 
 export interface TestResult {
@@ -68,6 +69,13 @@ export function debugText({ task, feature }: Pick<WorkFacts, 'task' | 'feature'>
     `## How the tests fail\n${failure}\n\nChange nothing. Find out why. Answer with a short report: what fails, the most likely ` +
     'cause, and what to try next.'
   )
+}
+
+/** Tests that do not end have failed: what was built may be what keeps them. Every other error is not about the work. */
+export function lateResult(error: unknown): TestResult {
+  if (error !== undefined && !isNerveError(error, 'timeout')) throw error
+  const { stdout = '', stderr = '' } = (error?.data ?? {}) as Partial<TestResult>
+  return { exitCode: null, stdout, stderr: `${stderr}\n${error?.message ?? 'The tests did not end in time.'}` }
 }
 
 /** The end of what the tests printed is where they say what failed. */

@@ -17,6 +17,7 @@ import {
   failureText,
   featuresText,
   implementText,
+  lateResult,
   researchText,
   specText,
   type TestResult,
@@ -164,7 +165,8 @@ class Ralph {
     const work = { task, spec, feature, features: this.#features, failure: last }
     await this.#say('implement', implementText(work))
     const test = runnableOf(this.#ctx, this.#options.test)
-    const result = (await this.#ctx.run(test, undefined, { label: 'test' })) as TestResult
+    const late = { fallback: (_: unknown, error: unknown) => lateResult(error) }
+    const result = (await this.#ctx.run(test, undefined, { label: 'test', onError: late })) as TestResult
     const attempts = feature.attempts + 1
     if (result.exitCode === 0) {
       this.#update(...passed(mergeFeatures(this.#features, { ...feature, attempts })))

@@ -15,13 +15,17 @@ export interface BundleFile {
 }
 
 const FRONT_MATTER = /^---[ \t]*\r?\n([^]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/u
+const OPENED = /^---[ \t]*\r?(?:\n|$)/u
 
 /** `shown` is how the file is called in problems. */
 export function readBundleFile(file: string, shown: string): BundleFile {
   const name = basename(file, extname(file))
-  const text = readFileSync(file, 'utf8')
+  const text = readFileSync(file, 'utf8').replace(/^\uFEFF/u, '')
   if (extname(file) !== '.md') return { name, ...readBundle(text, shown, 0) }
   const front = FRONT_MATTER.exec(text)
+  // Else what it says of its agent, what it must not do among it, would be taken for words to it.
+  if (front === null && OPENED.test(text))
+    return { name, bundle: {}, problems: [`${shown}:1:1: its front matter has no end. Close it with a line ---.`] }
   const read = readBundle(front?.[1] ?? '', shown, 1)
   const body = text.slice(front?.[0].length ?? 0).trim()
   if (body === '') return { name, ...read }

@@ -22,7 +22,7 @@ const LIMITS: JsonSchema = {
     tokens: { ...AMOUNT, description: 'The same in tokens.' },
     window: {
       type: 'number',
-      minimum: 0,
+      exclusiveMinimum: 0,
       maximum: 1,
       description: 'How full the context window may get before it is compacted.',
     },

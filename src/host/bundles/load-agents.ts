@@ -1,6 +1,7 @@
 /** Agents from a folder of files: each file is one agent, `defaults` is under all of them. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
+import { milliseconds } from '../../base/duration.ts'
 import { nearest } from '../../base/nearest.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Policy } from '../../engine/definition.ts'
@@ -153,6 +154,8 @@ function nodeOf(name: string, bundle: AgentBundle, { options, problems }: Loadin
     problems.push(`${name}: says nowhere which agent it is: give 'use', in it or in ${DEFAULTS}.yaml.`)
   else if (adapter === undefined) problems.push(`${name}: use is '${use}'. Known: ${knownUses(options).join(', ')}.`)
   for (const rule of rulesOf(bundle)) collect(problems, () => planPermission(name, { allow: [rule] }))
+  const { timeout } = bundle.limits ?? {}
+  if (timeout !== undefined) collect(problems, () => milliseconds(timeout, `${name}: limits.timeout`))
   if (problems.length > before || adapter === undefined) return []
   const made = collect(problems, () => agent<unknown>(name, nodeOptions(adapter, bundle, options)))
   return made === undefined ? [] : [made]

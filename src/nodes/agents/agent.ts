@@ -125,6 +125,8 @@ class Turns {
   readonly #id: string
   readonly #plan: AgentPlan
   readonly #life: AgentLife
+  /** Which step was the last to say something, by session. */
+  readonly #last = new Map<string, string>()
 
   constructor(id: string, plan: AgentPlan, life: AgentLife) {
     this.#id = id
@@ -169,7 +171,8 @@ class Turns {
     const fresh = this.#life.fresh || before?.fresh === true
     // Before anything is said: whoever goes on after a crash must know where.
     await call.keep({ ref: session.ref, mark: this.#life.mark, ...(fresh ? { fresh } : {}) } satisfies Kept)
-    const proceeds = put !== undefined && session.proceed !== undefined
+    const proceeds = put !== undefined && session.proceed !== undefined && !this.#overtaken(session, call)
+    this.#last.set(session.ref.id, call.key)
     const text = call.resumed && !proceeds ? `${INTERRUPTED}${prompt}` : prompt
     const parts = proceeds ? (session.proceed as () => AsyncIterable<AgentPart>)() : this.#prompt(session, text)
     const said = new SaidAnything(parts)
@@ -183,6 +186,11 @@ class Turns {
     const result = await this.#result(session, end, call, spend)
     await this.#mindWindow(session, usage.window, call)
     return { ...result, session: session.ref, usage: shownUsage(usage) }
+  }
+
+  /** While a person thought, another step has used the session: what was put off is not there any more. */
+  #overtaken({ ref }: AgentSession, { key }: StepCall): boolean {
+    return (this.#last.get(ref.id) ?? key) !== key
   }
 
   /** A session that was only just made when its host died may not be there: then another one takes its place. */
@@ -232,8 +240,8 @@ class Turns {
   }
 
   async #asking(call: StepCall, before: PutOff | undefined): Promise<Asking> {
-    const { permission: plan, parks } = this.#plan
-    return new Asking({ node: this.#id, agent: await this.#life.adapter(), plan, call, parks, before })
+    const { permission: plan, cwd, parks } = this.#plan
+    return new Asking({ node: this.#id, agent: await this.#life.adapter(), plan, cwd, call, parks, before })
   }
 
   /** The process ends, the question stays, and the answer brings the session back. */

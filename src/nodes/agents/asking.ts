@@ -37,6 +37,8 @@ export interface AskingOptions {
   readonly node: string
   readonly agent: Pick<AgentAdapter, 'name' | 'capabilities'>
   readonly plan: PermissionPlan
+  /** The folder that the agent works in. */
+  readonly cwd: string
   readonly call: Pick<StepCall, 'ask' | 'emit'>
   /** True when a person is waited for without the process. */
   readonly parks: boolean
@@ -64,10 +66,10 @@ export class Asking {
   }
 
   async permission(request: PermissionRequest): Promise<PermissionDecision> {
-    const { plan, call, before } = this.#options
+    const { plan, cwd, call, before } = this.#options
     const { id, tool, kind, title } = request
     const known = before !== undefined && 'permission' in before && before.permission.id === id ? before : undefined
-    const byRule = known?.decision === undefined ? decide(plan, request) : this.#kept(request, known.decision)
+    const byRule = known?.decision === undefined ? decide(plan, request, cwd) : this.#kept(request, known.decision)
     call.emit('permission', { id, tool, kind, title, ...(byRule === 'ask' ? {} : byRule) })
     if (byRule !== 'ask') return byRule
     if (this.#defers(request)) return this.#putOff({ permission: request })
@@ -80,12 +82,12 @@ export class Asking {
 
   /** Rules can keep an agent from asking. That it may ask does not answer it: that is for a person, whatever they say. */
   async question(request: QuestionRequest): Promise<QuestionReply> {
-    const { plan, call, before } = this.#options
+    const { plan, cwd, call, before } = this.#options
     const { id, tool, questions } = request
     call.emit('question', { id, tool, questions })
     if (before !== undefined && 'question' in before && before.question.id === id) return { answers: before.answers }
     const title = questions.map(({ text }) => text).join(' ')
-    const byRule = decide(plan, { tool, kind: 'question', title, input: { questions } })
+    const byRule = decide(plan, { tool, kind: 'question', title, input: { questions } }, cwd)
     if (byRule !== 'ask' && 'allow' in byRule && !byRule.allow) return { refused: byRule.reason ?? 'denied' }
     if (questions.some(({ secret }) => secret === true))
       return { refused: 'A secret is not asked for in this way, because answers are kept. Do without it.' }

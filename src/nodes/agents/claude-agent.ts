@@ -21,6 +21,7 @@ export interface ClaudeOptions {
 
 const VARIABLES = 'ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL CLAUDE_CONFIG_DIR CLAUDE_CODE_OAUTH_TOKEN'
 const QUIET = { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }
+const TOLD_ELSE = 'It was told something else.'
 const FOREVER_S = 365 * 24 * 3_600
 
 export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAdapter {
@@ -167,6 +168,7 @@ class ClaudeSession implements AgentSession {
       outputFormat: this.#schema === undefined ? undefined : { type: 'json_schema', schema: this.#schema },
       mcpServers: mcpServersAs(mcpServers, (one) => ({ type: 'url' in one ? 'http' : 'stdio', ...one })),
       canUseTool: async (tool: string, input: unknown, { toolUseID }: { toolUseID: string }) => {
+        if (this.#left === 'ending') return { behavior: 'deny', message: TOLD_ELSE }
         const call = { id: toolUseID, tool, kind: kindOf(tool), input, lacks: ['defer'] } as const
         const { verdict, reason: message, input: updatedInput = input } = await decideCall(this.#options, call)
         return verdict === 'allow' ? { behavior: 'allow', updatedInput } : { behavior: 'deny', message }
@@ -182,7 +184,7 @@ class ClaudeSession implements AgentSession {
     const kind = kindOf(tool)
     if (kind === 'read') return {}
     if (this.#left !== 'none') this.#left = 'ending'
-    if (this.#left === 'ending') return { continue: false, stopReason: 'It was told something else.' }
+    if (this.#left === 'ending') return { continue: false, stopReason: TOLD_ELSE }
     const lacks = agent === undefined && (await this.#turn.isAlone()) ? [] : (['defer'] as const)
     const { verdict, reason, input: updatedInput } = await decideCall(this.#options, { id, tool, kind, input, lacks })
     const decided = { permissionDecision: verdict, permissionDecisionReason: reason, updatedInput }

@@ -8,6 +8,7 @@ import { JsonRpc } from './json-rpc.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { verdictOf } from './permission.ts'
 import { answersTo } from './questions.ts'
+import { commandIn } from './shell-command.ts'
 import { Sum } from './sum.ts'
 import { TurnParts, type Parts, type Reasons } from './turn-parts.ts'
 
@@ -38,7 +39,7 @@ export function codexAgent({ command }: CodexOptions = {}): AgentAdapter {
 interface Item extends Texts<'text' | 'command' | 'status' | 'aggregatedOutput' | 'tool' | 'server'> {
   readonly type: string
   readonly id: string
-  readonly changes?: unknown
+  readonly changes?: readonly { readonly path: string; readonly kind?: { readonly move_path?: string | null } }[]
   readonly arguments?: unknown
 }
 
@@ -201,10 +202,12 @@ class CodexSession implements AgentSession {
     const item = this.#items.get(id)
     const shell = method === 'item/commandExecution/requestApproval'
     if (!shell && method !== 'item/fileChange/requestApproval') throw new Error(`${method} is not supported`)
-    const line = command ?? item?.command ?? ''
+    const line = commandIn(command ?? item?.command ?? '')
+    const { changes = [] } = item ?? {}
+    const paths = changes.flatMap(({ path, kind }) => [path, kind?.move_path ?? []].flat())
     const asked = shell
       ? ({ kind: 'shell', title: line, input: { command: line, cwd } } as const)
-      : ({ kind: 'edit', title: 'change files', input: { changes: item?.changes } } as const)
+      : ({ kind: 'edit', title: paths.join(' ') || 'change files', input: { changes, paths } } as const)
     const { verdict } = verdictOf(await this.#options.permission({ id, tool: asked.kind, ...asked }))
     return { decision: verdict === 'allow' ? 'accept' : 'decline' }
   }

@@ -7,7 +7,7 @@ import type { Numbers, Texts } from './fields.ts'
 import { programAgent, type ProgramOptions } from './find-program.ts'
 import { HttpProgram } from './http-program.ts'
 import { mcpServersAs } from './mcp-servers.ts'
-import { verdictOf } from './permission.ts'
+import { subjectIn, verdictOf } from './permission.ts'
 import { answersTo } from './questions.ts'
 import { toolKinds } from './tool-kinds.ts'
 import { hearAll, TurnParts, type Parts } from './turn-parts.ts'
@@ -187,7 +187,8 @@ class OpencodeSession implements AgentSession {
   }
 
   async #permit({ permission: tool = '', patterns = [], metadata: input, ...said }: Said): Promise<unknown> {
-    const asked = { id: callOf(said), tool, kind: kindOf(tool), title: patterns.join(' ') || tool, input }
+    const title = subjectIn(input) ?? (patterns.join(' ') || tool)
+    const asked = { id: callOf(said), tool, kind: kindOf(tool), title, input }
     const { verdict, reason: message } = verdictOf(await this.#options.permission(asked))
     return verdict === 'allow' ? { reply: 'once' } : { reply: 'reject', message }
   }

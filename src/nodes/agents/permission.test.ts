@@ -10,7 +10,7 @@ function request(tool: string, kind: ToolKind, input: unknown): PermissionReques
 const bash = (command: string): PermissionRequest => request('Bash', 'shell', { command })
 
 function said(policy: PermissionPolicy, asked: PermissionRequest): string {
-  const decision = decide(planPermission('test', policy), asked)
+  const decision = decide(planPermission('test', policy), asked, '/project')
   return decision === 'ask' ? 'ask' : 'allow' in decision && decision.allow ? 'allow' : 'deny'
 }
 
@@ -26,6 +26,14 @@ describe('a rule', () => {
     ['shell(npm test)', bash('npm test2'), 'ask'],
     ['Edit(src/*)', request('Edit', 'edit', { file_path: 'src/a/b.ts' }), 'allow'],
     ['Edit(src/*)', request('Edit', 'edit', { file_path: 'etc/a.ts' }), 'ask'],
+    ['Edit(src/*)', request('Edit', 'edit', { file_path: '/project/src/a.ts' }), 'allow'],
+    ['Edit(src/*)', request('Edit', 'edit', { file_path: '/elsewhere/src/a.ts' }), 'ask'],
+    ['Edit(src/*)', request('Edit', 'edit', { file_path: 'src/../.env' }), 'ask'],
+    ['Edit(/project/src/*)', request('Edit', 'edit', { file_path: 'src/a.ts' }), 'allow'],
+    ['edit(src/*)', request('edit', 'edit', { paths: ['/project/src/a.ts', 'src/b.ts'] }), 'allow'],
+    ['edit(src/*)', request('edit', 'edit', { paths: ['/project/src/a.ts', '/project/.env'] }), 'ask'],
+    ['shell(npm test && npm run lint)', bash('npm test && npm run lint'), 'allow'],
+    ['shell(npm test && npm run *)', bash('npm test && npm run lint'), 'ask'],
     ['mcp__files__*', request('mcp__files__read', 'mcp', {}), 'allow'],
     ['fetch(https://example.com/*)', request('WebFetch', 'fetch', { url: 'https://example.com/x' }), 'allow'],
     ['fetch(https://example.com/*)', request('WebFetch', 'fetch', { url: 'https://example.com.evil.org/x' }), 'ask'],
@@ -53,6 +61,47 @@ describe('a rule', () => {
     expect(said(policy, bash('ls'))).toBe('allow')
     expect(said(policy, bash('ls && rm -rf .'))).toBe('deny')
     expect(said(policy, request('Edit', 'edit', { path: '.env.local' }))).toBe('deny')
+  })
+
+  it.each([
+    'git push',
+    'git fetch && git push origin main',
+    '(git push)',
+    '{ git push; }',
+    'if true; then git push; fi',
+    'for one in a b; do git push $one; done',
+    'A=1 B=2 git push',
+    'git\tpush',
+    'git \\\n  push',
+    'git "push"',
+    "'git' push",
+    '\\git push',
+    '/usr/bin/git push',
+    'sudo env git push',
+    'bash -lc "cd x && git push"',
+    'echo "$(git push)"',
+    'echo `git push`',
+    '! git push',
+    'git ${x} push',
+  ])('that denies finds its command in %j', (command) => {
+    expect(said({ deny: ['shell(git push*)', 'shell(git * push*)'], otherwise: 'allow' }, bash(command))).toBe('deny')
+  })
+
+  it.each(['git log', 'npm run push', 'git status; ls', 'git log --grep push-it'])(
+    'that denies leaves %j',
+    (command) => {
+      expect(said({ deny: ['shell(git push*)'], otherwise: 'allow' }, bash(command))).toBe('allow')
+    },
+  )
+
+  it.each([
+    { file_path: '/project/secret/a' },
+    { path: 'src/../secret/a' },
+    { filepath: '/project/secret/a' },
+    { notebook_path: '/project/secret/a' },
+    { paths: ['/project/src/a', '/project/secret/a'] },
+  ])('that denies a file finds it in %j', (input) => {
+    expect(said({ deny: ['edit(secret/*)'], otherwise: 'allow' }, request('Edit', 'edit', input))).toBe('deny')
   })
 
   it('that is none is refused', () => {

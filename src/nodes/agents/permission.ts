@@ -2,9 +2,10 @@
  * Who decides what an agent may do: rules first, a person for the rest.
  *
  * A rule is a tool or a kind of tool, and in brackets what its input must look like: `read`, `Edit(src/**)`, `shell(git *)`. A
- * rule about a shell command never matches one that is more than one command, because `git *` is not meant to allow
+ * pattern that allows a shell command never matches one that is more than one command, because `git *` is not meant to allow
  * `git status; rm -rf .`.
  */
+import { relative, resolve } from 'node:path'
 import type { JsonSchema } from '../../base/json-schema.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { PermissionDecision, PermissionRequest } from './adapter.ts'
@@ -32,6 +33,8 @@ interface Rule {
   readonly text: string
   readonly tool: RegExp
   readonly input: RegExp | undefined
+  /** It says its input in full. */
+  readonly exact: boolean
 }
 
 const RULE = /^([\w*:.-]+)(?:\((.*)\))?$/s
@@ -51,7 +54,8 @@ function ruleOf(what: string, text: unknown): Rule {
       'bad-option',
       `${what}: ${JSON.stringify(text)} is no rule. Give a tool or a kind of tool, such as read, Edit(src/**) or shell(git *).`,
     )
-  return { text: text as string, tool: globOf(tool), input: input === undefined ? undefined : globOf(input) }
+  const exact = input?.includes('*') === false
+  return { text: text as string, tool: globOf(tool), input: input === undefined ? undefined : globOf(input), exact }
 }
 
 function globOf(text: string): RegExp {
@@ -59,30 +63,65 @@ function globOf(text: string): RegExp {
   return new RegExp(`^${pieces.join('.*')}$`, 'is')
 }
 
-/** What the rules say; `ask` when a person has to. */
-export function decide(plan: PermissionPlan, request: Matched): PermissionDecision | 'ask' {
-  const denied = plan.deny.find((rule) => matches(rule, request, false))
+/** What the rules say; `ask` when a person has to. Paths in rules are from `cwd`. */
+export function decide(plan: PermissionPlan, request: Matched, cwd: string): PermissionDecision | 'ask' {
+  const denied = plan.deny.find((rule) => denies(rule, request, cwd))
   if (denied !== undefined) return { allow: false, reason: `The rule ${denied.text} denies it.` }
-  if (plan.allow.some((rule) => matches(rule, request, true))) return { allow: true }
+  if (plan.allow.some((rule) => allows(rule, request, cwd))) return { allow: true }
   if (plan.otherwise === 'ask') return 'ask'
   return plan.otherwise === 'allow' ? { allow: true } : { allow: false, reason: 'No rule allows it.' }
 }
 
-/** A rule that allows must match all of a command; for one that denies, any part of it is enough. */
-function matches({ tool, input }: Rule, request: Matched, whole: boolean): boolean {
+/** A rule that allows must match all that is wanted. */
+function allows({ tool, input, exact }: Rule, request: Matched, cwd: string): boolean {
   if (!tool.test(request.tool) && !tool.test(request.kind)) return false
   if (input === undefined) return true
-  const subject = subjectOf(request)
-  if (request.kind !== 'shell') return input.test(subject)
-  if (whole) return input.test(subject) && !NOT_ONE_COMMAND.test(subject)
-  return subject.split(NOT_ONE_COMMAND).some((part) => input.test(part.trim()))
+  return subjectsOf(request).every((subject) => {
+    if (request.kind === 'shell') return input.test(subject) && (exact || !NOT_ONE_COMMAND.test(subject))
+    return formsOf(request, subject, cwd).some((form) => input.test(form))
+  })
 }
 
-const SUBJECTS = ['command', 'cmd', 'file_path', 'path', 'filePath', 'url', 'pattern', 'query'] as const
+/** For one that denies, any part of it is enough, however it is written. */
+function denies({ tool, input }: Rule, request: Matched, cwd: string): boolean {
+  if (!tool.test(request.tool) && !tool.test(request.kind)) return false
+  if (input === undefined) return true
+  return subjectsOf(request).some((subject) => {
+    const parts = request.kind === 'shell' ? commandsIn(subject) : formsOf(request, subject, cwd)
+    return [subject, ...parts].some((part) => input.test(part))
+  })
+}
 
-/** What a rule's brackets are about. */
-function subjectOf({ input, title }: Matched): string {
-  return typeof input === 'string' ? input : (subjectIn(input) ?? title)
+/** A file is the same file by whatever path it is named. */
+function formsOf({ kind }: Matched, subject: string, cwd: string): readonly string[] {
+  if (kind !== 'edit' && kind !== 'read') return [subject]
+  const path = resolve(cwd, subject)
+  return [path, relative(cwd, path)]
+}
+
+/** What comes before a command without being another one. */
+const BEFORE =
+  /^(?:(?:[!{]|if|then|elif|else|while|until|do|time|command|builtin|eval|exec|env|nohup|sudo|xargs|(?:\S*\/)?(?:ba|da|k|z)?sh -\w*c|\w+=\S*) )+/
+
+/** The commands in a line of a shell, also those that are written in a roundabout way. */
+function commandsIn(line: string): readonly string[] {
+  const plain = line.replaceAll(/\\\r?\n/g, '').replaceAll(/\$?['"]|\\/g, '')
+  const parts = [line, plain].flatMap((text) => text.split(NOT_ONE_COMMAND)).concat(plain.split(/[;&|`<>\n\r()]/))
+  return parts.flatMap((part) => {
+    const words = part.trim().replaceAll(/\s+/g, ' ')
+    const command = words.replace(BEFORE, '')
+    return [part.trim(), words, command, command.replace(/^\S*\//, '')]
+  })
+}
+
+const SUBJECTS = 'command cmd file_path path filePath filepath notebook_path url pattern query'.split(' ')
+
+/** What a rule's brackets are about: all of it. */
+function subjectsOf({ input, title }: Matched): readonly string[] {
+  if (typeof input === 'string') return [input]
+  const paths = (input as { readonly paths?: unknown } | null | undefined)?.paths
+  if (Array.isArray(paths) && paths.length > 0) return paths.map(String)
+  return [subjectIn(input) ?? title]
 }
 
 /** The command, the file or the address in the input of a tool. */

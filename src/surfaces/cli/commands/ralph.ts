@@ -1,4 +1,5 @@
 /** `nerve ralph`. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { nearest } from '../../../base/nearest.ts'
@@ -95,6 +96,7 @@ function readCall({ args, cwd, dir }: Invocation): RalphCommandInput {
   const folder = resolve(cwd, args.text('cwd') ?? '.')
   if (!existsSync(folder) || !statSync(folder).isDirectory())
     throw new UsageError(`--cwd: there is no folder ${args.text('cwd') ?? folder}.`)
+  if (args.flag('pr')) checkRemote(folder)
   const model = args.text('model')
   const max = args.text('max')
   return {
@@ -125,12 +127,25 @@ function countOf(option: string, text: string): number {
   throw new UsageError(`${option}: ${text} is not a whole number from 1.`)
 }
 
+/** Not when everything is built and paid for. */
+function checkRemote(folder: string): void {
+  const { status } = spawnSync('git', ['-C', folder, 'remote', 'get-url', 'origin'])
+  if (status !== 0)
+    throw new UsageError(`--pr: ${folder} is not in a git repository with a remote 'origin', so nothing can be pushed.`)
+}
+
 /** Without evidence Ralph would never know that it is done. */
 function testOf(folder: string): string {
   const file = join(folder, 'package.json')
-  if (existsSync(file)) {
-    const { scripts } = JSON.parse(readFileSync(file, 'utf8')) as { readonly scripts?: { readonly test?: string } }
-    if (scripts?.test !== undefined) return 'npm test'
-  }
+  if (existsSync(file) && hasTests(file)) return 'npm test'
   throw new UsageError('--test: which command runs the tests? Its success is how Ralph knows that it is done.')
+}
+
+function hasTests(file: string): boolean {
+  try {
+    const { scripts } = JSON.parse(readFileSync(file, 'utf8')) as { readonly scripts?: { readonly test?: string } }
+    return scripts?.test !== undefined
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}. Correct it, or say --test.`)
+  }
 }
