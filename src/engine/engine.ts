@@ -350,7 +350,8 @@ export class Engine implements TreeEvents, ChildStarter {
     if (state.end !== undefined) throw runEnded(root, state.end)
     const outcomes = outcomesOf(entries)
     const execution = this.#execution(tree, { definition, state, outcomes, durability: state.durability, fresh: false })
-    const crashed = statusOf(state) === 'running' || state.inFlight.size > 0
+    const isNewFork = state.forkedFrom?.kept === state.seq - 1
+    const crashed = !isNewFork && (statusOf(state) === 'running' || state.inFlight.size > 0)
     tree.add(execution)
     this.#live.set(root, tree)
     if (state.cancelRequested) {

@@ -29,8 +29,9 @@ export async function forkRun(
   if (first === undefined || first.event.type !== 'run-created')
     throw new NerveError('not-found', `There is no run ${run}.`)
   const cut = cutAt(entries, run, options)
-  const kept = changed(keptEntries(entries, cut), options.set ?? {})
-  const id = newId(engine.clock.now())
+  const now = engine.clock.now()
+  const kept = changed(keptEntries(entries, cut), options.set ?? {}).map((entry) => retimed(entry, now))
+  const id = newId(now)
   const { parent: _parent, forkedFrom: _forked, by: _by, via: _via, ...created } = first.event
   const { by, via } = options
   const at = typeof options.at === 'string' ? { path: options.at } : {}
@@ -116,6 +117,12 @@ function renumbered(event: JournalEvent, moved: ReadonlyMap<number, number>): Jo
   return event
 }
 
+/** What is taken over has the time of the fork; how long it took stays. */
+function retimed(entry: Entry, now: number): Entry {
+  const { event, time } = entry
+  return 'started' in event ? { ...entry, event: { ...event, started: now - (time - event.started) } } : entry
+}
+
 function changed(entries: Entry[], set: Readonly<Record<string, unknown>>): Entry[] {
   const missing = Object.keys(set).filter(
     (path) => !entries.some(({ event }) => 'path' in event && event.path === path),
@@ -128,11 +135,11 @@ function changed(entries: Entry[], set: Readonly<Record<string, unknown>>): Entr
   return entries.map((entry) => {
     const { event } = entry
     if (!('path' in event) || event.path === undefined || !(event.path in set)) return entry
-    return { ...entry, event: withValue(event as PlacedEvent, set[event.path]) }
+    return { ...entry, event: withValue(event as PlacedEvent, set[event.path], entry.time) }
   })
 }
 
-function withValue(event: PlacedEvent, value: unknown): JournalEvent {
+function withValue(event: PlacedEvent, value: unknown, time: number): JournalEvent {
   const { path } = event
   const after = event.after === undefined ? {} : { after: event.after }
   switch (event.type) {
@@ -140,7 +147,7 @@ function withValue(event: PlacedEvent, value: unknown): JournalEvent {
       return { ...event, output: value }
     case 'step-failed':
     case 'step-skipped':
-      return { type: 'step-completed', path, ...after, attempt: 1, started: 0, output: value }
+      return { type: 'step-completed', path, ...after, attempt: 1, started: time, output: value }
     case 'question-answered':
       return { ...event, value, by: 'fork' }
     case 'value-recorded':

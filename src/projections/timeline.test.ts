@@ -88,6 +88,29 @@ describe('a timeline', () => {
     expect(item('w', wait, { type: 'wait-expired', path: 'w' })?.status).toBe('failed')
   })
 
+  it('shows outcomes that a fork has taken over without what led to them, and signals that were there already', () => {
+    expect(item('q', { type: 'question-answered', path: 'q', id: 'r-1', value: 'yes', after: 'a' })).toMatchObject({
+      kind: 'question',
+      status: 'completed',
+      output: 'yes',
+      started: 10,
+      ended: 10,
+      after: 'a',
+    })
+    expect(item('s', { type: 'timer-fired', path: 's' })).toMatchObject({ kind: 'timer', status: 'completed' })
+    expect(item('w', { type: 'signal-taken', path: 'w', name: 'go', signal: 1, value: 3 })).toMatchObject({
+      kind: 'signal',
+      text: 'go',
+      output: 3,
+    })
+    expect(item('c', { type: 'child-ended', path: 'c', child: 'r2', status: 'completed', output: 5 })).toMatchObject({
+      kind: 'child',
+      child: 'r2',
+      status: 'completed',
+      output: 5,
+    })
+  })
+
   it('shows groups, children, checkpoints and what was emitted', () => {
     expect(item('all', { type: 'scope-opened', path: 'all', kind: 'all', size: 3 })).toMatchObject({
       kind: 'scope',

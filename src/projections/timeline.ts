@@ -116,7 +116,7 @@ function addOther(timeline: Timeline, event: Exclude<JournalEvent, StepEvent>, t
       return
     }
     case 'race-decided':
-      return done(timeline, event.path, time, { output: event.winner })
+      return done(timeline, event, 'scope', time, { output: event.winner })
     case 'timer-set':
       Object.assign(at(timeline, event, 'timer', time), { status: 'waiting', until: event.until })
       return
@@ -136,16 +136,19 @@ function addOther(timeline: Timeline, event: Exclude<JournalEvent, StepEvent>, t
     case 'child-ended':
       return childDone(timeline, event, time)
     case 'timer-fired':
-      return done(timeline, event.path, time, {})
+      return done(timeline, event, 'timer', time, {})
     case 'question-answered':
+      return done(timeline, event, 'question', time, { output: event.value })
     case 'signal-taken':
-      return done(timeline, event.path, time, { output: event.value })
+      return done(timeline, event, 'signal', time, { text: event.name, output: event.value })
     case 'question-expired':
+      return done(timeline, event, 'question', time, { status: 'failed' })
     case 'wait-expired':
-      return done(timeline, event.path, time, { status: 'failed' })
+      return done(timeline, event, 'signal', time, { status: 'failed' })
     case 'question-withdrawn':
+      return done(timeline, event, 'question', time, { status: 'stopped' })
     case 'wait-withdrawn':
-      return done(timeline, event.path, time, { status: 'stopped' })
+      return done(timeline, event, 'signal', time, { status: 'stopped' })
     case 'checkpoint-recorded':
       Object.assign(at(timeline, event, 'checkpoint', time), {
         status: 'completed',
@@ -171,24 +174,22 @@ function childDone(timeline: Timeline, event: Extract<JournalEvent, { type: 'chi
     event.error === undefined
       ? {}
       : { error: event.error, status: event.status === 'cancelled' ? ('stopped' as const) : ('failed' as const) }
-  done(timeline, event.path, time, {
+  done(timeline, event, 'child', time, {
+    child: event.child,
     output: event.output,
     ...failed,
     ...(event.usage === undefined ? {} : { usage: event.usage }),
   })
 }
 
-function done(timeline: Timeline, path: string, time: number, more: Partial<TimelineItem>): void {
-  const item = timeline.items.get(path)
-  if (item !== undefined) Object.assign(item, { status: 'completed', ended: time }, more)
+/** A fork takes outcomes over without what led to them; and a signal that was there already was not waited for. */
+function done(timeline: Timeline, event: Placed, kind: ItemKind, time: number, more: Partial<TimelineItem>): void {
+  Object.assign(at(timeline, event, kind, time), { status: 'completed', ended: time }, more)
 }
 
-function at(
-  timeline: Timeline,
-  event: { readonly path: string; readonly after?: string },
-  kind: ItemKind,
-  started: number,
-): TimelineItem {
+type Placed = { readonly path: string; readonly after?: string }
+
+function at(timeline: Timeline, event: Placed, kind: ItemKind, started: number): TimelineItem {
   const known = timeline.items.get(event.path)
   if (known !== undefined) return known
   const item: TimelineItem = {

@@ -159,6 +159,30 @@ describe('a fork', () => {
     expect(ran).toEqual([])
   })
 
+  it('takes over how long a step took, and is not taken for a run whose process died', async () => {
+    const { host, clock } = await openStage()
+    const slow = workflow('slow', async (ctx) => {
+      await ctx.step('first', () => clock.advance(70))
+      await ctx.step('risky', () => Promise.reject(new Error('broken')), { onError: { skip: 'ill' } })
+      return ctx.step('last', () => 1)
+    })
+    const run = await host.start(slow)
+    await run.result()
+    clock.advance(60_000)
+    const forked = await run.fork({ at: 'last', set: { risky: 'well' } })
+    await forked.result()
+    const events = await host.journal(forked.id)
+    expect(events.map(({ event }) => event.type)).not.toContain('run-recovered')
+    const spent = events.flatMap(({ event, time }) =>
+      event.type === 'step-completed' ? [[event.path, time - event.started]] : [],
+    )
+    expect(spent).toEqual([
+      ['first', 70],
+      ['risky', 0],
+      ['last', 0],
+    ])
+  })
+
   it('is refused where there is nothing', async () => {
     const { run } = await original()
     expect((await rejection(run.fork({ at: 'nowhere' }))).code).toBe('not-found')

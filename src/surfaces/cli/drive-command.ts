@@ -8,20 +8,30 @@ import { Prints } from './prints.ts'
 import { isDaemon, type RunHost } from './run-host.ts'
 import { watchRun, type WatchOptions } from './watched-run.ts'
 
-/** Performs `work` on the tree of a run, and shows it then; `work` may give another run to show. */
+/** Performs `work` on the tree of a run, and shows it then. */
 export async function driveRecorded(
   host: RunHost,
   out: Output,
   row: RunRow,
-  work: () => Promise<string | undefined>,
+  work: () => Promise<unknown>,
 ): Promise<number> {
-  if (!isDaemon(host)) return driveHere(host as Host, out, row, work)
+  const drive = async (): Promise<string> => {
+    await work()
+    return row.root
+  }
+  if (!isDaemon(host)) return driveHere(host as Host, out, drive, row.root)
   const past = new Map<string, number>()
   for (const { run } of await host.runs({ root: row.root, children: true }))
     past.set(run, (await host.journal(run)).at(-1)?.seq ?? 0)
   const prints = await Prints.open(host)
-  const run = (await work()) ?? row.root
-  return watchOwn(host, out, await host.run(run), { past, prints })
+  return watchOwn(host, out, await host.run(await drive()), { past, prints })
+}
+
+/** Performs `work`, which makes a run, and shows that one. */
+export async function driveNew(host: RunHost, out: Output, work: () => Promise<string>): Promise<number> {
+  if (!isDaemon(host)) return driveHere(host as Host, out, work)
+  const prints = await Prints.open(host)
+  return watchOwn(host, out, await host.run(await work()), { prints })
 }
 
 /** A run that this command has set going in the daemon. */
@@ -36,18 +46,13 @@ export async function watchOwn(
   throw new NerveError('ownership-lost', `Run ${row.run} is not driven by the daemon.`)
 }
 
-async function driveHere(
-  host: Host,
-  out: Output,
-  row: RunRow,
-  work: () => Promise<string | undefined>,
-): Promise<number> {
+async function driveHere(host: Host, out: Output, work: () => Promise<string>, known?: string): Promise<number> {
   const driver = await Driver.open(host, out)
   let outcome: Outcome
   try {
-    await driver.past(row.root)
-    const run = (await work()) ?? row.root
-    if (run !== row.root) await driver.past(run)
+    if (known !== undefined) await driver.past(known)
+    const run = await work()
+    if (run !== known) await driver.past(run)
     const now = await host.run(run)
     outcome =
       now.owner === host.id || driver.heard(run)

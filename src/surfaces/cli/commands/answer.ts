@@ -75,7 +75,6 @@ function signal({ args, out, dir }: Invocation): Promise<number> {
       driveRecorded(host, out, row, async () => {
         const handle = await host.handle(row.run)
         await handle.signal(name, text === undefined ? undefined : parseValue(text), me())
-        return undefined
       }),
     forDriving(out),
   )

@@ -1,6 +1,6 @@
 /** `nerve fork`. */
 import type { Invocation } from '../dispatch.ts'
-import { driveRecorded } from '../drive-command.ts'
+import { driveNew } from '../drive-command.ts'
 import { UsageError } from '../exit-code.ts'
 import { forDriving, me, withRun } from '../project.ts'
 import { parsePairs } from '../values.ts'
@@ -15,7 +15,7 @@ export function run({ args, out, dir }: Invocation): Promise<number> {
     dir,
     args.words[0] ?? '',
     (host, row) =>
-      driveRecorded(host, out, row, async () => {
+      driveNew(host, out, async () => {
         const forked = await (
           await host.handle(row.run)
         ).fork({ ...place, ...(args.flag('set') ? { set } : {}), ...me() })

@@ -56,10 +56,7 @@ async function resumeOne({ args, out }: Invocation, host: RunHost, row: RunRow):
     ...(budget === undefined ? {} : { budget: parseBudget(budget) }),
   }
   try {
-    return await driveRecorded(host, out, row, async () => {
-      await (await host.handle(row.run)).resume(options)
-      return undefined
-    })
+    return await driveRecorded(host, out, row, async () => (await host.handle(row.run)).resume(options))
   } catch (error) {
     if (!isNerveError(error, 'diverged')) throw error
     const plan = error.data['plan'] as ResumePlan
