@@ -40,7 +40,8 @@ it('a call that waits leaves it to a restart to start the next daemon, in the wa
   const { dir, nerve, record } = open()
   const env = { NERVE_TRUST: '1' }
   await nerve(['server', 'start', '--http', '0'], { env })
-  const { client } = await connected(dir)
+  const { client, transport } = stdioClient(dir)
+  await client.connect(transport)
   const { run } = dataOf(await tool(client, 'runs_start', { definition: 'waiting' }))
   const waits = client.callTool({ name: 'runs_wait', arguments: { run, until: 'end', timeout: 60_000 } })
   await tool(client, 'runs_get', { run })
