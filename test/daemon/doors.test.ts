@@ -74,7 +74,8 @@ test('everything on the port needs a token and its own name, and the socket need
 })
 
 test('workflows that are named with commas are tools at /mcp, as they are on stdio', async () => {
-  const named = (name: string): string => `import { workflow } from 'nerve'\nexport default workflow('${name}', () => 1)\n`
+  const named = (name: string): string =>
+    `import { workflow } from 'nerve'\nexport default workflow('${name}', () => 1)\n`
   const { nerve, record, write, log, dir, remove } = stage({})
   try {
     mkdirSync(join(dir, 'workflows'))

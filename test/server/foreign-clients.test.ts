@@ -166,7 +166,7 @@ describe('the OpenAPI document', () => {
     const { paths } = openApi() as { paths: Record<string, Record<string, Operation>> }
     const asked = Object.values(paths).flatMap((methods) => Object.values(methods))
     const types = asked.flatMap(({ parameters = [] }) => parameters.map(({ schema }) => schema.type))
-    expect([...new Set(types)].toSorted()).toEqual(['array', 'boolean', 'integer', 'number', 'string'])
+    expect(new Set(types)).toEqual(new Set(['array', 'boolean', 'integer', 'number', 'string']))
     expect(Object.keys(paths['/v1/definitions/validate'] ?? {})).toEqual(['post'])
   })
 

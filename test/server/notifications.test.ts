@@ -225,7 +225,11 @@ describe('webhooks', () => {
     const last = await host.start(asking)
     await start(settings)
     await expect.poll(() => received.at(-1)?.notification.run, PATIENCE).toBe(last.id)
-    expect(ids(received).slice(many - 1)).toEqual([ids(received)[many - 1], ids(received)[many - 1], ids(received).at(-1)])
+    expect(ids(received).slice(many - 1)).toEqual([
+      ids(received)[many - 1],
+      ids(received)[many - 1],
+      ids(received).at(-1),
+    ])
   })
 
   it('that are just being told when it stops are not told again', async () => {
