@@ -150,21 +150,9 @@ function addOther(timeline: Timeline, event: Exclude<JournalEvent, StepEvent>, t
     case 'wait-withdrawn':
       return done(timeline, event, 'signal', time, { status: 'stopped' })
     case 'checkpoint-recorded':
-      Object.assign(at(timeline, event, 'checkpoint', time), {
-        status: 'completed',
-        ended: time,
-        text: event.name,
-        output: event.data,
-      })
-      return
+      return done(timeline, event, 'checkpoint', time, { text: event.name, output: event.data })
     case 'emitted':
-      Object.assign(at(timeline, event, 'event', time), {
-        status: 'completed',
-        ended: time,
-        text: event.name,
-        output: event.data,
-      })
-      return
+      return done(timeline, event, 'event', time, { text: event.name, output: event.data })
     default:
   }
 }
