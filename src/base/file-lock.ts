@@ -3,6 +3,7 @@
  * is, however that ended. Nothing else may open the file: closing it would give the lock away.
  */
 import { rmSync, statSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
 import { loadSqlite } from './load-sqlite.ts'
 import { NerveError } from './nerve-error.ts'
 
@@ -10,15 +11,16 @@ const SQLITE_BUSY = 5
 
 /** Holds the lock until what it returns is called; undefined when somebody else has it, also after `patience` ms. */
 export function holdFile(file: string, patience = 0): (() => void) | undefined {
-  const { DatabaseSync } = loadSqlite()
+  const { DatabaseSync: Database } = loadSqlite()
   for (;;) {
     const before = inodeOf(file)
-    const lock = new DatabaseSync(file)
+    let lock: DatabaseSync | undefined
     try {
+      lock = new Database(file)
       lock.exec(`PRAGMA busy_timeout = ${patience}`)
       lock.exec('BEGIN EXCLUSIVE')
     } catch (error) {
-      lock.close()
+      lock?.close()
       if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined
       throw new NerveError(
         'store-failed',
