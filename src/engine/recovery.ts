@@ -79,6 +79,7 @@ export class Keeper {
   #busy = false
   #disarm: (() => void) | undefined
   #wakeAt: number | undefined
+  #isLater = false
   #closed = false
 
   constructor(engine: Engine, onProblem: (error: unknown) => void) {
@@ -87,6 +88,8 @@ export class Keeper {
     engine.onParked = () => void this.schedule().catch(onProblem)
     engine.onTaken = () => {
       this.#version = -1
+      // It may be the one that the others waited for.
+      if (this.#isLater) engine.onParked()
     }
     this.#poll = setInterval(() => void this.#look().catch(onProblem), POLL_MS)
     this.#poll.unref()
@@ -113,16 +116,18 @@ export class Keeper {
 
   async #wake(): Promise<void> {
     this.#wakeAt = undefined
+    this.#isLater = false
     if (this.#closed) return
     const due = await this.#engine.store.heads({ dueBy: this.#engine.clock.now() })
     const roots = new Set(due.filter(({ owner }) => owner === undefined).map(({ head }) => head.root))
     const { left } = await takeAll(this.#engine, roots)
     for (const one of left)
       this.#onProblem(new NerveError('definition-missing', `Run ${one.run} could not be woken: ${one.reason}`))
-    if (left.length === 0) return this.schedule()
-    // What could not be woken stays due; the others must not wait for it.
+    // What could not be woken, or is being loaded, stays due; the others must not wait for it.
+    if (left.length === 0 && ![...roots].some((root) => this.#engine.isLoading(root))) return this.schedule()
     const later = this.#engine.clock.now() + WAKE_AGAIN_MS
     this.#wakeAt = later
+    this.#isLater = true
     this.#disarm = this.#engine.clock.at(later, () => void this.#wake().catch(this.#onProblem))
   }
 
