@@ -88,39 +88,45 @@ function expectAll(name: string, account: Account, journals: Journals): void {
     expect({ name, run, seen: account.seen.get(run) }).toEqual({ name, run, seen: entries.map(({ seq }) => seq) })
 }
 
-/** A way to the daemon that is cut now and then. */
+/** A way to the daemon that can be cut. */
 async function unreliable(
   socket: string,
-  chance: () => number,
-): Promise<{ readonly path: string; readonly close: () => void }> {
+): Promise<{ readonly path: string; readonly cut: () => void; readonly close: () => void }> {
   const open = new Set<Socket>()
   const server = createServer((near) => {
     const far = connectSocket(socket)
-    for (const one of [near, far])
-      one
-        .on('error', () => undefined)
-        .on('close', () => {
-          near.destroy()
-          far.destroy()
-        })
+    const leave = (): void => {
+      open.delete(near)
+      near.destroy()
+      far.destroy()
+    }
+    for (const one of [near, far]) one.on('error', () => undefined).on('close', leave)
     open.add(near)
-    setTimeout(() => near.destroy(), 20 + chance() * 600).unref()
-    near.on('close', () => open.delete(near))
     near.pipe(far).pipe(near)
   })
   const path = `${socket}.unreliable`
   await once(server.listen(path), 'listening')
-  const close = (): void => {
+  const cut = (): void => {
     for (const one of open) one.destroy()
-    server.close()
   }
-  return { path, close }
+  return { path, cut, close: () => void server.close() }
 }
 
 /** A program that does nothing about it: the client comes back by itself. */
 async function sdk(socket: string, chance: () => number): Promise<Restless> {
-  const way = await unreliable(socket, chance)
+  const way = await unreliable(socket)
   const client = await connect(way.path)
+  let timer: NodeJS.Timeout
+  const cutLater = (): void => {
+    timer = setTimeout(
+      () => {
+        way.cut()
+        cutLater()
+      },
+      20 + chance() * 600,
+    )
+  }
+  cutLater()
   const account = new Account()
   const over = new AbortController()
   let lost = 0
@@ -136,6 +142,7 @@ async function sdk(socket: string, chance: () => number): Promise<Restless> {
     await client.close()
   })()
   const finish = async (): Promise<void> => {
+    clearTimeout(timer)
     over.abort()
     await reading
     way.close()
