@@ -1,6 +1,7 @@
 /** The end of a host: what runs may finish, and what is left is let go of, so that the next host takes it up. */
 import type { NerveError } from '../base/nerve-error.ts'
 import { statusOf } from '../journal/fold.ts'
+import type { Execution } from './execution.ts'
 import type { Tree } from './tree.ts'
 
 /** Holds trees back from starting anything, and waits until all of them rest, but not longer than this. */
@@ -13,7 +14,7 @@ export class Drain {
   }
 
   async wait(ms: number): Promise<void> {
-    const timer = setTimeout(this.#rested.resolve, ms)
+    const timer = setTimeout(() => this.end(), ms)
     for (const tree of this.#trees.values()) {
       tree.setHold('closing', true)
       tree.look()
@@ -23,20 +24,31 @@ export class Drain {
     clearTimeout(timer)
   }
 
+  /** Whoever waits has waited long enough. */
+  end(): void {
+    this.#rested.resolve()
+  }
+
   /** A tree has come to rest or to its end. */
   look(): void {
-    if ([...this.#trees.values()].every((tree) => tree.idle)) this.#rested.resolve()
+    if ([...this.#trees.values()].every((tree) => tree.idle)) this.end()
   }
 }
 
 /** Closes a tree. True when its claim is to be given up. */
 export function leave(tree: Tree, error: NerveError, isDraining: boolean): boolean {
   const rests = tree.idle && !isDraining
-  const { rootExecution: root } = tree
-  const waits = root !== undefined && statusOf(root.state) === 'waiting'
+  const waits = mayShowWaiting(tree.rootExecution)
   tree.close(error)
-  // One that waits and has work left besides stays with this host, who is known to be gone: else nobody would take it up.
+  // One that lists show as waiting and that has work left stays with this host, who is known to be gone: else nobody would take it up.
   return rests || !waits
+}
+
+/** Whether lists may say that it waits. They say so too while all of its children wait, and are a moment behind. */
+function mayShowWaiting(root: Execution | undefined): boolean {
+  if (root === undefined) return false
+  const { shown, state } = root
+  return (shown ?? statusOf(state)) === 'waiting' || (shown === undefined && state.children.size > 0)
 }
 
 const LOAD_MS = 1_000

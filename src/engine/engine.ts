@@ -13,7 +13,7 @@ import { newId } from '../base/ids.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Durability, Entry, ResumePlan, RunCreated } from '../journal/events.ts'
 import { foldAll, statusOf } from '../journal/fold.ts'
-import { emptyState, type RunState } from '../journal/run-state.ts'
+import { emptyState, isNewFork, type RunState } from '../journal/run-state.ts'
 import { outcomesOf } from '../journal/outcomes.ts'
 import type { JournalStore, Owner, RunHead } from '../journal/port.ts'
 import { cancelLoaded, endAbandoned } from './abandoned.ts'
@@ -60,7 +60,7 @@ export class Engine implements TreeEvents, ChildStarter {
   readonly #loading = new Map<string, Promise<Tree>>()
   readonly #turns = new Turns()
   readonly #residents: Residents
-  #closed = false
+  #closing: Promise<void> | undefined
   #drain: Drain | undefined
   /** Called when a parked run may have to be woken at a time. */
   onParked: () => void = () => undefined
@@ -103,6 +103,7 @@ export class Engine implements TreeEvents, ChildStarter {
     more: readonly Entry[] = [],
   ): Promise<Execution> {
     await this.ownership.announce()
+    this.#checkOpen()
     const tree = new Tree(run, 1, this)
     const execution = this.#execution(tree, {
       definition,
@@ -266,20 +267,22 @@ export class Engine implements TreeEvents, ChildStarter {
 
   /** Starts nothing new from here on, and gives what runs so many milliseconds to come to an end. Then: `close`. */
   async drain(ms: number): Promise<void> {
-    this.#drain = new Drain(this.#live)
+    this.#drain ??= new Drain(this.#live)
     await loaded(this.#loading)
     await this.#drain.wait(ms)
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    this.#drain?.end()
     await loaded(this.#loading)
     await this.committer.drained()
     const error = new NerveError('host-closed', 'The host was closed. The run goes on when a host takes it up again.')
-    for (const tree of this.#live.values()) {
+    for (const tree of this.#live.values())
       if (leave(tree, error, this.#drain !== undefined)) await this.store.release(tree.root, this.ownership.host)
-    }
     this.#live.clear()
     this.watchers.close(error)
     await this.committer.drained()
@@ -289,13 +292,11 @@ export class Engine implements TreeEvents, ChildStarter {
 
   idle(tree: Tree): void {
     this.#drain?.look()
-    const root = tree.rootExecution
-    if (root === undefined) return
-    const { state } = root
-    const status = statusOf(state)
+    const state = tree.rootExecution?.state
+    if (state === undefined) return
     for (const execution of tree.executions.values()) this.watchers.rested(execution.run, execution.state)
-    if (status === 'running' && state.waits.size === 0 && state.children.size === 0) return
-    this.#residents.add(tree)
+    if (statusOf(state) === 'running' && state.waits.size === 0 && state.children.size === 0) return
+    if (this.#drain === undefined) this.#residents.add(tree)
   }
 
   lost(tree: Tree, error: NerveError): void {
@@ -331,6 +332,7 @@ export class Engine implements TreeEvents, ChildStarter {
     if (found === undefined || found.head.run !== root) throw new NerveError('not-found', `There is no run ${root}.`)
     if (found.head.ended !== undefined) throw runEnded(root, found.head.status)
     const definition = await this.#definition(found.head)
+    this.#checkOpen()
     const tree = new Tree(root, await this.#claim(root), this)
     failpoint('claim-after')
     try {
@@ -350,8 +352,7 @@ export class Engine implements TreeEvents, ChildStarter {
     if (state.end !== undefined) throw runEnded(root, state.end)
     const outcomes = outcomesOf(entries)
     const execution = this.#execution(tree, { definition, state, outcomes, durability: state.durability, fresh: false })
-    const isNewFork = state.forkedFrom?.kept === state.seq - 1
-    const crashed = !isNewFork && (statusOf(state) === 'running' || state.inFlight.size > 0)
+    const crashed = !isNewFork(state) && (statusOf(state) === 'running' || state.inFlight.size > 0)
     tree.add(execution)
     this.#live.set(root, tree)
     if (state.cancelRequested) {
@@ -388,7 +389,7 @@ export class Engine implements TreeEvents, ChildStarter {
   }
 
   #checkOpen(): void {
-    if (this.#closed || this.#drain !== undefined) throw new NerveError('host-closed', 'The host is closed.')
+    if ((this.#closing ?? this.#drain) !== undefined) throw new NerveError('host-closed', 'The host is closed.')
   }
 }
 

@@ -98,7 +98,8 @@ export class Execution implements Source {
   readonly #ticked: (() => void)[] = []
   #handed = false
   #head = { version: 0, idle: false, time: 0 }
-  #headStatus: RunStatus | undefined
+  /** What lists show, as far as this process has written it. */
+  shown: RunStatus | undefined
   #headDelayed = false
   #closed: NerveError | undefined
   #controller: AbortController | undefined
@@ -338,20 +339,17 @@ export class Execution implements Source {
     const idle = this.state.children.size > 0 && this.tree.idle
     const { headVersion, updated } = this.state
     const { version, idle: before, time } = this.#head
-    const same = headVersion === version && idle === before && updated - time < HEAD_AGE_MS
+    const same = headVersion === version && idle === before && Math.abs(updated - time) < HEAD_AGE_MS
     if ((same && !this.#create) || this.#canWait()) return undefined
     this.#head = { version: headVersion, idle, time: updated }
     const head = headOf(this.state, idle)
-    this.#headStatus = head.status
+    this.shown = head.status
     return head
   }
 
-  /**
-   * A run that stops waiting goes on at once, and says something more in its next tick: what lists show is written
-   * then, once.
-   */
+  /** A run that stops waiting goes on at once, and says more in its next tick: what lists show is written then, once. */
   #canWait(): boolean {
-    const leaves = this.#headStatus === 'waiting' && !this.#headDelayed && statusOf(this.state) === 'running'
+    const leaves = this.shown === 'waiting' && !this.#headDelayed && statusOf(this.state) === 'running'
     // A function that goes on with its answer may say nothing for long.
     this.#headDelayed = this.committer.lags(this, leaves && this.calls.size === 0 && this.#rows.length > 0)
     return this.#headDelayed

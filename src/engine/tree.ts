@@ -42,10 +42,10 @@ export class Tree {
   readonly executions = new Map<string, Execution>()
   /** Runs whose function has returned or thrown. */
   readonly settledRuns = new Set<string>()
-  idle = false
   lost: NerveError | undefined
   readonly #events: TreeEvents
   #hold: Hold | undefined
+  #idle = false
   #looking = false
   #busy = 0
   #reasons = new Set<HoldReason>()
@@ -61,6 +61,23 @@ export class Tree {
   /** Resolves when work may start again; undefined when it may now. */
   get hold(): Promise<void> | undefined {
     return this.#hold?.promise
+  }
+
+  get idle(): boolean {
+    return this.#idle
+  }
+
+  set idle(idle: boolean) {
+    const woken = this.#idle && !idle
+    this.#idle = idle
+    if (woken) this.#armParents()
+  }
+
+  /** Lists say of a run whose children all wait that it waits: they are told when that changes, and it says nothing itself. */
+  #armParents(): Execution[] {
+    const parents = [...this.executions.values()].filter((execution) => execution.state.children.size > 0)
+    for (const execution of parents) execution.committer.arm(execution)
+    return parents
   }
 
   get rootExecution(): Execution | undefined {
@@ -154,7 +171,7 @@ export class Tree {
     if (this.idle || this.lost !== undefined || this.#busy > 0) return false
     for (const execution of this.executions.values()) {
       if (execution.closed !== undefined || execution.calls.size > 0 || execution.pending) return false
-      if (execution.replaying || isRetrying(execution)) return false
+      if (execution.replaying || (isRetrying(execution) && !this.#reasons.has('closing'))) return false
       if (this.#hold === undefined && isElsewhere(execution)) return false
     }
     return true
@@ -162,8 +179,7 @@ export class Tree {
 
   #rest(): void {
     this.idle = true
-    const parents = [...this.executions.values()].filter((execution) => execution.state.children.size > 0)
-    for (const execution of parents) execution.committer.arm(execution)
+    const parents = this.#armParents()
     const told = (): void => {
       if (this.idle && this.lost === undefined) this.#events.idle(this)
     }

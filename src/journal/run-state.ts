@@ -107,3 +107,8 @@ export function emptyState(run: string): RunState {
     headVersion: 0,
   }
 }
+
+/** True for a fork that has done nothing yet but take over what it shares with its origin. */
+export function isNewFork({ forkedFrom, seq }: RunState): boolean {
+  return forkedFrom?.kept === seq - 1
+}
