@@ -135,6 +135,16 @@ test('what a command in this process leaves is taken up by the daemon', async ()
   await until(() => here.log().includes(`took up ${row?.run}`), 'the log')
 })
 
+test('one that has died and is stopped is not started again', async () => {
+  const { nerve, kill, record } = open({ 'greet.ts': files.greet })
+  await nerve(['server', 'start'])
+  await kill()
+  expect(JSON.parse((await nerve(['server', 'stop', '--json'])).out)).toEqual({ stopped: false })
+  expect(JSON.parse((await nerve(['server', 'status', '--json'])).out)).toEqual({ running: false })
+  expect((await nerve(['run', 'greet.ts', '--input', 'Ada'])).code).toBe(0)
+  expect(record()).toBeUndefined()
+})
+
 test('a daemon that nobody needs ends', async () => {
   const { nerve, until, record, log } = open({ 'greet.ts': files.greet })
   const { out } = await nerve(['server', 'start', '--idle', '300ms', '--json'])

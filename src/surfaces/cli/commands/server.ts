@@ -175,7 +175,10 @@ async function stop(invocation: Invocation): Promise<number> {
 async function end({ args, dir }: Invocation): Promise<boolean> {
   if (args.flag('force')) return kill(dir)
   const found = await findDaemon(dir)
-  if (found === undefined) return false
+  if (found === undefined) {
+    forgetDead(dir)
+    return false
+  }
   try {
     await found.client.call('shutdown', {})
   } catch (error) {
@@ -185,6 +188,12 @@ async function end({ args, dir }: Invocation): Promise<boolean> {
   await found.client.close()
   await gone(found.record)
   return true
+}
+
+/** One that has died is missed by what its record says, and somebody has just said that it is not needed. */
+function forgetDead(dir: string): void {
+  const record = readRecord(dir)
+  if (record !== undefined && !isLiving(record)) removeRecord(dir, record)
 }
 
 async function kill(dir: string): Promise<boolean> {
