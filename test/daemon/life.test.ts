@@ -272,22 +272,6 @@ test('a careless workflow does not end the daemon', async () => {
   expect(record()?.pid).toBe(pid)
 })
 
-const wordy = `import { workflow } from 'nerve'
-export default workflow('wordy', async (ctx) => ctx.step('talk', () => {
-  for (let i = 0; i < 11; i += 1) console.log('x'.repeat(1_000_000))
-}))
-`
-
-test('its log does not grow for ever', async () => {
-  const { nerve, until, log, read, has } = open({ 'wordy.ts': wordy })
-  await nerve(['run', 'wordy.ts', '--detach'])
-  await until(() => has('.nerve/logs/server.log.1'), 'there is an older log')
-  expect(read('.nerve/logs/server.log.1').length).toBeGreaterThan(10_000_000)
-  await until(() => log().length < 1_000, 'the log begins anew')
-  await nerve(['server', 'stop'])
-  expect(log()).toMatch(/ ended\n$/)
-})
-
 test('variables that the daemon does not have are told of, and never written down', async () => {
   const { nerve, read } = open({ 'greet.ts': files.greet })
   await nerve(['server', 'start'], { env: { OPENAI_API_KEY: 'sk-the-old-one' } })

@@ -1,5 +1,5 @@
 /** `nerve server …`. */
-import { closeSync, existsSync, openSync, readSync, statSync, watch } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
 import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
@@ -284,45 +284,41 @@ async function logs({ args, dir, out }: Invocation): Promise<number> {
     if (out.json) for (const line of text.split('\n').filter((one) => one !== '')) out.data({ line })
     else out.write(process.stdout.isTTY ? clean(text) : text)
   }
-  const text = readFrom(log, 0)
-  write(
-    text
-      .split('\n')
-      .slice(-lines - 1)
-      .join('\n'),
-  )
-  if (args.flag('follow')) await follow(log, Buffer.byteLength(text), write)
+  const bytes = readFrom(log, 0)
+  const all = bytes.toString('utf8').split('\n')
+  write(all.slice(-lines - 1).join('\n'))
+  if (args.flag('follow')) await follow(log, bytes.length, write)
   return EXIT.done
 }
 
+const LOG_LOOK_MS = 200
+
+/** Until Ctrl-C. The log may be turned, and another daemon may begin a new one. */
 async function follow(file: string, from: number, write: (text: string) => void): Promise<void> {
   const { signal, release } = untilSignal()
-  let at = from
-  const look = (): void => {
-    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-    if (size < at) at = 0
-    const more = readFrom(file, at)
-    // The rest of a line comes with the next look: it may have been cut within a letter.
-    const whole = more.slice(0, more.lastIndexOf('\n') + 1)
-    at += Buffer.byteLength(whole)
-    if (whole !== '') write(whole)
-  }
-  const watcher = watch(file, look)
   try {
-    look()
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    for (let at = from; !signal.aborted; await pause(LOG_LOOK_MS, signal)) {
+      const { size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {}
+      if (size < at) at = 0
+      const more = readFrom(file, at)
+      // The rest of a line comes with the next look: it may have been cut within a letter.
+      const whole = more.subarray(0, more.lastIndexOf('\n') + 1)
+      at += whole.length
+      if (whole.length > 0) write(whole.toString('utf8'))
+    }
   } finally {
-    watcher.close()
     release()
   }
 }
 
-function readFrom(file: string, from: number): string {
+/** Nothing, when there is no such file. */
+function readFrom(file: string, from: number): Buffer {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  const bytes = Buffer.alloc(Math.max(0, size - from))
+  if (bytes.length === 0) return bytes
   const opened = openSync(file, 'r')
   try {
-    const bytes = Buffer.alloc(Math.max(0, statSync(file).size - from))
-    const read = readSync(opened, bytes, 0, bytes.length, from)
-    return bytes.subarray(0, read).toString('utf8')
+    return bytes.subarray(0, readSync(opened, bytes, 0, bytes.length, from))
   } finally {
     closeSync(opened)
   }
