@@ -158,3 +158,15 @@ test('a daemon that is killed while nobody watches: who looks is told, who watch
   expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('over') })
   expect(effects()).toEqual(['first', 'hold', 'hold', 'last'])
 })
+
+/** Goes on without an answer, in a moment. */
+const patient = `import { workflow } from 'nerve'
+export default workflow('patient', (ctx) => ctx.ask('Well?', { deadline: '2s', onDeadline: { default: 'nothing' } }))
+`
+
+test('who watches a run that waits, and that the daemon does not have in memory, sees it end', async () => {
+  const { nerve } = open({ 'patient.ts': patient })
+  expect((await nerve(['run', 'patient.ts'])).code).toBe(3)
+  await nerve(['server', 'start'])
+  expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('nothing') })
+})

@@ -162,9 +162,11 @@ class WatchedRun {
     const root = rows.find(({ run }) => run === this.#parts.row.root)
     // How it ended is in its last event, which is on its way.
     if (root?.ended !== undefined) return false
-    if (this.#parts.options.until !== 'rest') return rows.every(({ owner }) => owner === undefined)
-    // As where a run is driven in this process: a time is waited for, and a signal at a terminal.
     const { status } = root ?? {}
+    // A daemon goes on with a run that waits, whether it has it in memory or not.
+    if (this.#parts.options.until !== 'rest')
+      return rows.every(({ owner }) => owner === undefined) && !(isDaemon(this.#host) && status === 'waiting')
+    // As where a run is driven in this process: a time is waited for, and a signal at a terminal.
     if (status === 'paused' || status === 'exhausted') return true
     if (status !== 'waiting') return status !== 'running' && status !== 'queued'
     const asks = rows.some(({ questions }) => questions.length > 0)
