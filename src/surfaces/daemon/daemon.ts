@@ -243,12 +243,12 @@ function live(parts: Parts, shutdown: Promise<Actor>): Daemon {
 function endIdle(parts: Parts, stop: (why: string) => Promise<void>): (() => void)[] {
   const { idle, onProblem } = parts.options
   if (idle === undefined) return []
-  let needed = Date.now()
+  let needed = performance.now()
   const look = async (): Promise<void> => {
-    if (await isAtWork(parts)) needed = Date.now()
-    if (Date.now() - needed < idle) return
+    if (await isAtWork(parts)) needed = performance.now()
+    if (performance.now() - needed < idle) return
     // Looked at last: there may be very many that wait.
-    if (await willWake(parts)) needed = Date.now()
+    if (await willWake(parts)) needed = performance.now()
     // Somebody may have come while that was looked at.
     else if (parts.server.connections === 0) void stop('nobody needed it')
   }
