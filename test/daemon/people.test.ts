@@ -72,6 +72,15 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     write('go', '')
   })
 
+  test('who comes to a run is asked what it asks now, and told nothing of what was answered before', async () => {
+    const { nerve, terminal } = open({ 'asking.ts': files.asking })
+    await nerve(['run', 'asking.ts', '--detach'])
+    await nerve(['answer', 'last', 'publish'])
+    const { code, out } = await terminal(['attach', 'last'], [['Under which name?\r\n> ', 'Ada\r']]).ended
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('"name": "Ada"') })
+    expect(out).not.toContain('Somebody else')
+  })
+
   test('the daemon is restarted, and takes its time to end: whoever watches goes on with the next one', async () => {
     const { start, nerve, write, until, log, record } = open({ 'slow.ts': files.slow })
     await nerve(['run', 'slow.ts', '--detach'])
@@ -169,4 +178,13 @@ test('who watches a run that waits, and that the daemon does not have in memory,
   expect((await nerve(['run', 'patient.ts'])).code).toBe(3)
   await nerve(['server', 'start'])
   expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('nothing') })
+})
+
+test('who comes to a run says yes to what it asks now, and not to what was answered before', async () => {
+  const { nerve } = open({ 'asking.ts': files.asking })
+  await nerve(['run', 'asking.ts', '--detach'])
+  await nerve(['answer', 'last', 'publish'])
+  await nerve(['answer', 'last', 'Ada'])
+  const { code, out } = await nerve(['attach', 'last', '--yes'])
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.not.stringContaining('answered already') })
 })
