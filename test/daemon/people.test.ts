@@ -1,5 +1,7 @@
 /** What a person does with a daemon: start here, leave, watch there, answer from anywhere, and nothing is lost. */
 import { execFile } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { HAS_TERMINAL, jsonLines } from '../cli/nerve.ts'
@@ -187,4 +189,16 @@ test('who comes to a run says yes to what it asks now, and not to what was answe
   await nerve(['answer', 'last', 'Ada'])
   const { code, out } = await nerve(['attach', 'last', '--yes'])
   expect({ code, out }).toMatchObject({ code: 0, out: expect.not.stringContaining('answered already') })
+})
+
+test('what is larger than a stranger may send goes through the daemon as it does without one', async () => {
+  const { nerve, write, dir: home } = open({ 'greet.ts': files.greet })
+  mkdirSync(join(home, 'other'))
+  for (const dir of ['.', 'other']) await nerve(['server', 'start', '--dir', dir])
+  write('large.txt', 'x'.repeat(3_000_000))
+  const { code, out } = await nerve(['run', 'greet.ts', '--input', '@large.txt'])
+  expect({ code, ended: out.includes('completed') }).toEqual({ code: 0, ended: true })
+  write('run.jsonl', (await nerve(['export', 'last'])).out)
+  expect(await nerve(['import', 'run.jsonl', '--dir', 'other'])).toMatchObject({ code: 0, err: '' })
+  await nerve(['server', 'stop', '--dir', 'other'])
 })
