@@ -66,6 +66,23 @@ test('a file that does not come to an end of loading holds up its own run, and n
   await until(async () => (await statuses())['waiting'] === 'completed', 'it goes on when its file is loaded')
 })
 
+test('nerve resume --all tells what the daemon drives, and what it could not take up', async () => {
+  const { nerve, kill, until, dir, log } = open({ 'waiting.ts': waiting, 'slow.ts': files.slow })
+  for (const file of ['waiting.ts', 'slow.ts']) await nerve(['run', file, '--detach'])
+  await until(() => log().includes('holding'), 'both run')
+  await kill()
+  rmSync(join(dir, 'waiting.ts'))
+  await nerve(['server', 'start'])
+  const { code, out } = await nerve(['resume', '--all', '--json'])
+  expect({ code, told: jsonLines(out) }).toMatchObject({
+    code: 1,
+    told: [
+      { type: 'driven', definition: 'slow' },
+      { type: 'left', reason: expect.stringContaining('nerve server logs') },
+    ],
+  })
+})
+
 test('a daemon that has ended is started by the next thing that a model asks', async () => {
   const { nerve, start } = open({})
   await nerve(['server', 'start'])
