@@ -1,7 +1,10 @@
 /** What a client leaves behind when somebody breaks off: nothing on the host, and nobody who waits. */
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connect, connectHttp, standalone, type Client, type EventItem } from 'nerve/client'
 import { isNerveError } from '../../src/base/nerve-error.ts'
@@ -164,4 +167,18 @@ describe('what is no host', () => {
     await expect(connectHttp('ftp://x', 'x')).rejects.toMatchObject({ code: 'bad-option' })
     await expect(connect('/nowhere/nerve.sock')).rejects.toMatchObject({ code: 'connection-lost' })
   })
+})
+
+it('a host of its own lets go of its sessions with the client', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'nerve-client-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const client = await standalone({ dir })
+  await client.call('nodes.create', { config: { kind: 'terminal', id: 'sh', command: 'bash' } })
+  const { output } = await client.node('sh').execute<{ readonly output: string }>('echo $$')
+  expect(process.kill(Number(output), 0)).toBe(true)
+  await client.close()
+  expect(() => process.kill(Number(output), 0)).toThrow('ESRCH')
+  const next = await standalone({ dir })
+  expect(await next.node('sh').execute('echo again')).toMatchObject({ output: 'again\n' })
+  await next.close()
 })

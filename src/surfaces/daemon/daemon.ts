@@ -312,5 +312,5 @@ async function letGo({ host, sessions, server, stopTelling }: Parts, grace: numb
   await server.close()
   await stopTelling()
   await host.close({ grace })
-  for (const { name } of await sessions.list()) await sessions.get(name)?.detach()
+  await sessions.detachAll()
 }
