@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { connect, connectHttp, standalone, type Client, type EventItem } from 'nerve/client'
 import { isNerveError } from '../../src/base/nerve-error.ts'
 import { definitions, hostUnderTest, type UnderTest } from './host-under-test.ts'
@@ -181,4 +181,15 @@ it('a host of its own lets go of its sessions with the client', async () => {
   const next = await standalone({ dir })
   expect(await next.node('sh').execute('echo again')).toMatchObject({ output: 'again\n' })
   await next.close()
+})
+
+it('who comes is answered without a look at all that is open: there may be very much', async () => {
+  const client = await connect(under.socket)
+  for (let i = 0; i < 3; i += 1) await client.runs.start('waiting')
+  const looks = vi.spyOn(under.host, 'runs')
+  onTestFinished(() => looks.mockRestore())
+  for (const open of [ways['a unix socket'], ways['HTTP']]) await (await open?.())?.close()
+  const rows = await Promise.all(looks.mock.results.map(({ value }) => value as Promise<readonly unknown[]>))
+  expect(rows.flat()).toEqual([])
+  await client.close()
 })
