@@ -50,9 +50,19 @@ async function inBackground(invocation: Invocation, options: readonly string[]):
   const found = running ?? (await ensureDaemon(dir, daemonCommand(dir, options)))
   await found.client.close()
   const isOurs = 'started' in found && found.started === true
-  if (!isOurs && args.flag('http') && found.record.url === undefined)
-    throw new NerveError('owned-elsewhere', 'The daemon runs already, without a port: nerve server restart --http PORT')
+  const { options: its = options } = found.record
+  const isSame = isOurs || options.toSorted().join('\n') === its.toSorted().join('\n')
+  if (!isSame && LISTENING_OPTIONS.some((name) => args.flag(name)))
+    throw new NerveError(
+      'owned-elsewhere',
+      `The daemon runs already, with other options: ${its.join(' ')}. With these: nerve server restart ${options.join(' ')}`,
+    )
   tell(invocation, found.record, isOurs ? 'started' : 'runs already')
+  const idle = /^--idle=(?!never)(.*)/.exec(its.find((one) => one.startsWith('--idle=')) ?? '')?.[1]
+  if (!isSame && idle !== undefined)
+    out.line(
+      `  It ends when nobody has needed it for ${idle}. For as long as you like: nerve server restart --idle never`,
+    )
   return EXIT.done
 }
 
