@@ -8,6 +8,9 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { connect, connectHttp, standalone, type Client, type EventItem } from 'nerve/client'
 import { isNerveError } from '../../src/base/nerve-error.ts'
+import { createClient } from '../../src/surfaces/client/client.ts'
+import { connectionLost } from '../../src/surfaces/client/connection.ts'
+import { serviceConnection } from '../../src/surfaces/client/service-connection.ts'
 import { definitions, hostUnderTest, type UnderTest } from './host-under-test.ts'
 
 let under: UnderTest
@@ -192,4 +195,29 @@ it('who comes is answered without a look at all that is open: there may be very 
   const rows = await Promise.all(looks.mock.results.map(({ value }) => value as Promise<readonly unknown[]>))
   expect(rows.flat()).toEqual([])
   await client.close()
+})
+
+it('who watches questions goes on when the connection is lost while they are looked at', async () => {
+  const { service, host } = under
+  const near = serviceConnection(service, {
+    caller: { scope: 'control', local: true },
+    close: () => Promise.resolve(),
+  })
+  let lost = 0
+  const client = createClient({
+    ...near,
+    call: (name, input, signal) =>
+      name === 'questions.list' && (lost += 1) % 2 === 1
+        ? Promise.reject(connectionLost('the host'))
+        : near.call(name, input, signal),
+  })
+  const review = definitions.find(({ name }) => name === 'review')
+  await host.start(review as never, { file: 'a' })
+  const asked: string[] = []
+  for await (const { run } of client.questions.watch()) {
+    asked.push(run)
+    if (asked.length === 2) break
+    await host.start(review as never, { file: 'b' })
+  }
+  expect(asked).toHaveLength(2)
 })
