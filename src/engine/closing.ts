@@ -1,7 +1,10 @@
 /** The end of a host: what runs may finish, and what is left is let go of, so that the next host takes it up. */
 import type { NerveError } from '../base/nerve-error.ts'
-import { statusOf } from '../journal/fold.ts'
+import { foldAll, statusOf } from '../journal/fold.ts'
+import { headOf } from '../journal/head.ts'
+import type { JournalStore } from '../journal/port.ts'
 import type { Execution } from './execution.ts'
+import { readEntries } from './reader.ts'
 import type { Tree } from './tree.ts'
 
 /** Holds trees back from starting anything, and waits until all of them rest, but not longer than this. */
@@ -49,6 +52,17 @@ function mayShowWaiting(root: Execution | undefined): boolean {
   if (root === undefined) return false
   const { shown, state } = root
   return (shown ?? statusOf(state)) === 'waiting' || (shown === undefined && state.children.size > 0)
+}
+
+/**
+ * Lets go of a tree whose store has failed, if it takes that: then others can take it up before this process ends. Lists are a moment
+ * behind, and one that they show as waiting would be left as it is, so they are told first how far its journal goes.
+ */
+export async function giveUp({ root, epoch }: Tree, store: JournalStore, host: string): Promise<void> {
+  const entries = await readEntries(store, root)
+  const head = headOf(foldAll(root, entries))
+  if (entries.length > 0) await store.append([{ run: root, epoch, rows: [], head }], 'process')
+  await store.release(root, host)
 }
 
 const LOAD_MS = 1_000

@@ -19,7 +19,7 @@ import type { JournalStore, Owner, RunHead } from '../journal/port.ts'
 import { cancelLoaded, endAbandoned } from './abandoned.ts'
 import { Bus } from './bus.ts'
 import type { ChildStart, ChildStarter } from './child.ts'
-import { Drain, leave, loaded } from './closing.ts'
+import { Drain, giveUp, leave, loaded } from './closing.ts'
 import { Committer } from './committer.ts'
 import type { AnyDefinition, Names } from './definition.ts'
 import { drive } from './drive.ts'
@@ -304,8 +304,8 @@ export class Engine implements TreeEvents, ChildStarter {
     this.#residents.remove(tree)
     for (const run of tree.executions.keys()) this.watchers.failed(run, error)
     if (error.code === 'ownership-lost') return
-    // The store failed. If it still takes this, others can take the run up before this process ends.
-    this.store.release(tree.root, this.ownership.host).catch(() => undefined)
+    // Whoever waits for it was told; a store that does not take this either leaves the claim to be found by.
+    giveUp(tree, this.store, this.ownership.host).catch(() => undefined)
   }
 
   diverged(tree: Tree, execution: Execution, plan: ResumePlan): void {

@@ -146,4 +146,33 @@ describe('a feed', () => {
     await scribe.write(END)
     expect((await collect(reader)).map((item) => item.type)).toEqual(['run-completed'])
   })
+
+  it('of a long journal has a little of it in memory at a time', async () => {
+    const scribe = new Scribe()
+    await scribe.write(CREATED)
+    await scribe.writeSteps(1_000)
+    await scribe.write(END)
+    const read = scribe.store.read.bind(scribe.store)
+    let most = 0
+    scribe.store.read = async (...asked) => {
+      const rows = await read(...asked)
+      most = Math.max(most, rows.length)
+      return rows
+    }
+    for (const once of [false, true]) expect(seqs(await collect(scribe.feed({ once })))).toEqual(upTo(1_002))
+    expect(most).toBeLessThanOrEqual(100)
+  })
+
+  it('of a long journal lets others have their turn while it is read', async () => {
+    const scribe = new Scribe()
+    await scribe.write(CREATED)
+    await scribe.writeSteps(20_000)
+    let turns = 0
+    const timer = setInterval(() => (turns += 1), 1)
+    const began = performance.now()
+    await collect(scribe.feed({ once: true }))
+    const took = performance.now() - began
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(took / 50)
+  })
 })

@@ -3,12 +3,15 @@
  * whenever it has fallen behind, also when another process writes it. Live parts are kept in a bounded buffer; what
  * did not fit is told as a gap.
  */
+import { giveWay } from '../base/give-way.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { JournalStore } from '../journal/port.ts'
 import type { Bus, Heard, LivePart, RunEvent } from './bus.ts'
-import { readEntries } from './reader.ts'
+import { readPage } from './reader.ts'
 
 const BUFFER = 1_024
+/** So many events are read at a time: a journal may be long, what is in it large, and its readers many. */
+const PAGE = 25
 const POLL_MS = 100
 
 /** Live parts that were dropped because the reader was slow. */
@@ -54,15 +57,17 @@ export async function* feed(
         const found = await store.find(run)
         if (found === undefined) throw removed(run)
         const over = found.head.ended !== undefined
-        const entries = await readEntries(store, run, cursor)
+        const entries = await readPage(store, run, { after: cursor, limit: PAGE })
         // Parts that were sent before these events come before them.
         yield* inlet.parts(entries.at(-1)?.seq ?? cursor)
         for (const entry of entries) {
+          await giveWay()
           cursor = entry.seq
           yield { ...entry.event, run, seq: entry.seq, time: entry.time }
           if (isEnd(entry.event.type)) return
         }
-        if (over) return
+        if (entries.length === PAGE) inlet.behind = true
+        else if (over) return
       }
       for (const item of inlet.take()) {
         if (!isLive(item)) {
@@ -80,8 +85,10 @@ export async function* feed(
         yield item
         if (isEnd(item.type)) return
       }
-      if (options.signal?.aborted === true || options.once === true) return
-      if (!inlet.behind) await inlet.more()
+      if (options.signal?.aborted === true) return
+      if (inlet.behind) continue
+      if (options.once === true) return
+      await inlet.more()
     }
   } finally {
     inlet.close()

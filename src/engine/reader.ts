@@ -6,18 +6,27 @@ import type { JournalStore } from '../journal/port.ts'
 
 const PAGE = 4_000
 
-export async function readEntries(store: JournalStore, run: string, after = 0): Promise<Entry[]> {
+export async function readEntries(store: JournalStore, run: string): Promise<Entry[]> {
   const entries: Entry[] = []
-  for (let last = after; ;) {
-    const rows = await store.read(run, last, PAGE)
-    for (const row of rows) {
-      // A missing event would make the run do again what it says, silently.
-      if (row.seq !== last + 1) throw damaged(run, `event ${last + 1} is missing`)
-      last = row.seq
-      entries.push({ run, seq: row.seq, time: row.time, event: eventOf(run, row) })
-    }
-    if (rows.length < PAGE) return entries
+  for (;;) {
+    const page = await readPage(store, run, { after: entries.length, limit: PAGE })
+    for (const entry of page) entries.push(entry)
+    if (page.length < PAGE) return entries
   }
+}
+
+/** The next events after a number; fewer than the limit when there are no more. */
+export async function readPage(
+  store: JournalStore,
+  run: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<Entry[]> {
+  const rows = await store.read(run, after, limit)
+  return rows.map((row, index) => {
+    // A missing event would make the run do again what it says, silently.
+    if (row.seq !== after + index + 1) throw damaged(run, `event ${after + index + 1} is missing`)
+    return { run, seq: row.seq, time: row.time, event: eventOf(run, row) }
+  })
 }
 
 function eventOf(run: string, row: Row): JournalEvent {

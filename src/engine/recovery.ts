@@ -26,8 +26,8 @@ export async function recoverRuns(engine: Engine): Promise<Recovered> {
   const living = await ownership.living()
   const wanted = new Set<string>()
   for (const { head, owner } of resting) {
-    if (owner === undefined || living.has(owner.host) || head.run !== head.root) continue
-    // One branch may have had its result and not its next step when the process died, while another one waits.
+    if (owner === undefined || engine.isDriven(head.root, owner, living) || head.run !== head.root) continue
+    // It may have had a result and not its next step when its process died, or its store failed.
     if (head.status === 'waiting') wanted.add(head.root)
     else await store.release(head.root, owner.host)
   }

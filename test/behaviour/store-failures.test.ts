@@ -1,7 +1,7 @@
 /** A store that cannot write, starts that fail, and input that is only text. */
 import { describe, expect, it } from 'vitest'
 import { workflow, type Schema } from 'nerve'
-import { MemoryStore } from 'nerve/testing'
+import { MemoryStore, SimulatedClock } from 'nerve/testing'
 import type { Append, AppendResult } from '../../src/journal/port.ts'
 import { openStage, quiet, rejection, until } from './stage.ts'
 
@@ -52,6 +52,38 @@ describe('a store that fails to write', () => {
     const runs = await Promise.all(['lucky', 'unlucky', 'lucky'].map((name) => host.start(definition, name)))
     const results = await Promise.allSettled(runs.map((run) => run.result()))
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  it.each([
+    ['the same host', 'what it did next'],
+    ['the next host', 'what it did next'],
+    ['the same host', 'anything'],
+    ['the next host', 'anything'],
+  ])('%s goes on with a run that was answered and could not write %s', async (who, what) => {
+    const store = new FailingStore()
+    const clock = new SimulatedClock()
+    const asks = workflow('asks', async (ctx) => {
+      const answer = await ctx.ask('Well?')
+      return ctx.step('say', () => `said ${answer}`)
+    })
+    const { host } = await openStage({ store, clock, definitions: [asks] })
+    const run = await host.start(asks)
+    await run.rest()
+    let failed = false
+    store.fails = (append) => {
+      failed ||= types(append).includes('step-completed')
+      return failed && (what === 'anything' || append.rows.length > 0)
+    }
+    const result = rejection(run.result())
+    await host.answer((await host.run(run.id)).questions[0]?.id ?? '', 'yes')
+    expect(await result).toMatchObject({ code: 'store-failed' })
+    await quiet()
+    if (what !== 'anything') expect(await host.run(run.id)).toMatchObject({ status: 'queued', questions: [] })
+    store.fails = () => false
+    if (who === 'the next host') await host.close()
+    const next = who === 'the next host' ? (await openStage({ store, clock, definitions: [asks] })).host : host
+    await next.recover()
+    await until(async () => (await next.run(run.id)).status === 'completed', 'it goes on')
   })
 
   it('fails whoever waits for a command to be done', async () => {

@@ -103,3 +103,10 @@ test('a new folder is made, inside of another project too; what cannot be writte
   expect(failed.code).toBe(2)
   expect(JSON.parse(failed.err)).toMatchObject({ error: { code: 'bad-file' } })
 })
+
+test('a file where a folder should be is told of, and not taken for what would be in it', async () => {
+  const { nerve, write } = empty()
+  write('workflows', '')
+  const { code, err } = await nerve(['init'])
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/workflows\/hello\.m?ts could not be written/) })
+})

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from 'nerve/client'
 import { jsonLines, project, type Ended, type Running } from './nerve.ts'
 
 const ENV = { NERVE_LOCAL: '0' }
@@ -53,6 +54,21 @@ describe('nodes in the daemon', () => {
     expect((await nerve('node', 'fork', 't')).out).toContain('t-fork-1  is a copy of t')
     const inputs = jsonLines((await nerve('node', 'history', 't', '--inputs', '--json')).out)
     expect(new Set(inputs.map(({ operation }) => operation))).toEqual(new Set(['send', 'run', 'write']))
+  })
+
+  test('one whose program has ended by itself has stopped, and starts again when it is used', async () => {
+    await nerve('node', 'run', 't', 'exit 3')
+    const client = await connect(join(here.dir, '.nerve', 'nerve.sock'))
+    const states = async (): Promise<unknown> => {
+      const { members } = await client.call('sessions.get', { session: 'default' })
+      return [(await client.node('t').info()).info?.state, members.find(({ name }) => name === 't')?.['state']]
+    }
+    await expect.poll(states, { timeout: 10_000 }).toEqual(['stopped', 'stopped'])
+    expect((await nerve('node', 'read', 't', '--tail', '3')).out).toContain('exit 3')
+    expect(await states()).toEqual(['stopped', 'stopped'])
+    expect(await execute('t', 'echo again')).toBe('again\n')
+    expect(await states()).toEqual(['ready', 'ready'])
+    await client.close()
   })
 
   test('execute shows what is printed as it comes; Ctrl-C is for the node, and a second one leaves', async () => {

@@ -102,3 +102,22 @@ test('workflows that are named with commas are tools at /mcp, as they are on std
     remove()
   }
 })
+
+test('one that runs in another way than it is wanted is not said to be what is wanted', async () => {
+  const { nerve, record, remove } = stage(FILES)
+  try {
+    await nerve(['run', 'hello.ts', '--detach'])
+    const plain = await nerve(['server', 'start'])
+    expect({ code: plain.code, out: plain.out }).toEqual({ code: 0, out: expect.stringContaining('needed it for 10m') })
+    for (const wanted of ['--http=0', '--idle=1h']) {
+      const { code, err } = await nerve(['server', 'start', wanted])
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('nerve server restart') })
+    }
+    await nerve(['server', 'restart', '--http', '0', '--expose', 'all'])
+    const { pid } = record() ?? {}
+    const same = await nerve(['server', 'start', '--expose', 'all', '--http', '0', '--json'])
+    expect(JSON.parse(same.out)).toMatchObject({ pid, started: false })
+  } finally {
+    remove()
+  }
+})

@@ -135,6 +135,16 @@ test('what a command in this process leaves is taken up by the daemon', async ()
   await until(() => here.log().includes(`took up ${row?.run}`), 'the log')
 })
 
+test('one that has died and is stopped is not started again', async () => {
+  const { nerve, kill, record } = open({ 'greet.ts': files.greet })
+  await nerve(['server', 'start'])
+  await kill()
+  expect(JSON.parse((await nerve(['server', 'stop', '--json'])).out)).toEqual({ stopped: false })
+  expect(JSON.parse((await nerve(['server', 'status', '--json'])).out)).toEqual({ running: false })
+  expect((await nerve(['run', 'greet.ts', '--input', 'Ada'])).code).toBe(0)
+  expect(record()).toBeUndefined()
+})
+
 test('a daemon that nobody needs ends', async () => {
   const { nerve, until, record, log } = open({ 'greet.ts': files.greet })
   const { out } = await nerve(['server', 'start', '--idle', '300ms', '--json'])
@@ -260,22 +270,6 @@ test('a careless workflow does not end the daemon', async () => {
   await until(() => log().includes('nobody caught me') && log().includes('thrown into the air'), 'the log')
   expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
   expect(record()?.pid).toBe(pid)
-})
-
-const wordy = `import { workflow } from 'nerve'
-export default workflow('wordy', async (ctx) => ctx.step('talk', () => {
-  for (let i = 0; i < 11; i += 1) console.log('x'.repeat(1_000_000))
-}))
-`
-
-test('its log does not grow for ever', async () => {
-  const { nerve, until, log, read, has } = open({ 'wordy.ts': wordy })
-  await nerve(['run', 'wordy.ts', '--detach'])
-  await until(() => has('.nerve/logs/server.log.1'), 'there is an older log')
-  expect(read('.nerve/logs/server.log.1').length).toBeGreaterThan(10_000_000)
-  await until(() => log().length < 1_000, 'the log begins anew')
-  await nerve(['server', 'stop'])
-  expect(log()).toMatch(/ ended\n$/)
 })
 
 test('variables that the daemon does not have are told of, and never written down', async () => {

@@ -1,5 +1,7 @@
 /** What a person does with a daemon: start here, leave, watch there, answer from anywhere, and nothing is lost. */
 import { execFile } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { HAS_TERMINAL, jsonLines } from '../cli/nerve.ts'
@@ -70,6 +72,15 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     ).ended
     expect(cancelled.code).toBe(5)
     write('go', '')
+  })
+
+  test('who comes to a run is asked what it asks now, and told nothing of what was answered before', async () => {
+    const { nerve, terminal } = open({ 'asking.ts': files.asking })
+    await nerve(['run', 'asking.ts', '--detach'])
+    await nerve(['answer', 'last', 'publish'])
+    const { code, out } = await terminal(['attach', 'last'], [['Under which name?\r\n> ', 'Ada\r']]).ended
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('"name": "Ada"') })
+    expect(out).not.toContain('Somebody else')
   })
 
   test('the daemon is restarted, and takes its time to end: whoever watches goes on with the next one', async () => {
@@ -157,4 +168,37 @@ test('a daemon that is killed while nobody watches: who looks is told, who watch
   write('go', '')
   expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('over') })
   expect(effects()).toEqual(['first', 'hold', 'hold', 'last'])
+})
+
+/** Goes on without an answer, in a moment. */
+const patient = `import { workflow } from 'nerve'
+export default workflow('patient', (ctx) => ctx.ask('Well?', { deadline: '2s', onDeadline: { default: 'nothing' } }))
+`
+
+test('who watches a run that waits, and that the daemon does not have in memory, sees it end', async () => {
+  const { nerve } = open({ 'patient.ts': patient })
+  expect((await nerve(['run', 'patient.ts'])).code).toBe(3)
+  await nerve(['server', 'start'])
+  expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('nothing') })
+})
+
+test('who comes to a run says yes to what it asks now, and not to what was answered before', async () => {
+  const { nerve } = open({ 'asking.ts': files.asking })
+  await nerve(['run', 'asking.ts', '--detach'])
+  await nerve(['answer', 'last', 'publish'])
+  await nerve(['answer', 'last', 'Ada'])
+  const { code, out } = await nerve(['attach', 'last', '--yes'])
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.not.stringContaining('answered already') })
+})
+
+test('what is larger than a stranger may send goes through the daemon as it does without one', async () => {
+  const { nerve, write, dir: home } = open({ 'greet.ts': files.greet })
+  mkdirSync(join(home, 'other'))
+  for (const dir of ['.', 'other']) await nerve(['server', 'start', '--dir', dir])
+  write('large.txt', 'x'.repeat(3_000_000))
+  const { code, out } = await nerve(['run', 'greet.ts', '--input', '@large.txt'])
+  expect({ code, ended: out.includes('completed') }).toEqual({ code: 0, ended: true })
+  write('run.jsonl', (await nerve(['export', 'last'])).out)
+  expect(await nerve(['import', 'run.jsonl', '--dir', 'other'])).toMatchObject({ code: 0, err: '' })
+  await nerve(['server', 'stop', '--dir', 'other'])
 })

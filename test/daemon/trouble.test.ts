@@ -1,6 +1,6 @@
 /** What goes wrong in a daemon, or around it, while it has runs. */
 import { spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
@@ -64,6 +64,44 @@ test('a file that does not come to an end of loading holds up its own run, and n
   rmSync(join(dir, 'wait'))
   await nerve(['server', 'start'])
   await until(async () => (await statuses())['waiting'] === 'completed', 'it goes on when its file is loaded')
+})
+
+test('a file among the workflows that does not come to an end of loading keeps nobody from the others', async () => {
+  const { nerve, write, dir, client } = open({})
+  mkdirSync(join(dir, 'workflows'))
+  write('wait', '')
+  write('workflows/a.ts', waiting)
+  write('workflows/b.ts', files.greet)
+  const env = { NERVE_TRUST: '1' }
+  await nerve(['server', 'start'], { env })
+  const near = await client()
+  expect((await near.definitions()).map(({ name }) => name)).toEqual(['greet'])
+  expect(await (await near.runs.start('greet', 'Ada')).result()).toMatchObject({ input: 'Ada' })
+  await expect(near.runs.start('waiting')).rejects.toThrow('could not be loaded: nerve workflow list says why')
+  const listed = JSON.parse((await nerve(['workflow', 'list', '--json'], { env })).out)
+  expect(listed).toMatchObject({
+    definitions: [{ name: 'greet' }],
+    problems: [{ source: expect.stringContaining('a.ts'), message: expect.stringContaining('takes more than') }],
+  })
+  rmSync(join(dir, 'wait'))
+  await expect.poll(async () => (await near.definitions()).map(({ name }) => name)).toEqual(['greet', 'waiting'])
+})
+
+test('nerve resume --all tells what the daemon drives, and what it could not take up', async () => {
+  const { nerve, kill, until, dir, log } = open({ 'waiting.ts': waiting, 'slow.ts': files.slow })
+  for (const file of ['waiting.ts', 'slow.ts']) await nerve(['run', file, '--detach'])
+  await until(() => log().includes('holding'), 'both run')
+  await kill()
+  rmSync(join(dir, 'waiting.ts'))
+  await nerve(['server', 'start'])
+  const { code, out } = await nerve(['resume', '--all', '--json'])
+  expect({ code, told: jsonLines(out) }).toMatchObject({
+    code: 1,
+    told: [
+      { type: 'driven', definition: 'slow' },
+      { type: 'left', reason: expect.stringContaining('nerve server logs') },
+    ],
+  })
 })
 
 test('a daemon that has ended is started by the next thing that a model asks', async () => {

@@ -11,11 +11,14 @@ export function mcpEnvironment(dir: string): Record<string, string> {
 }
 
 /** Not connected yet. */
-export function stdioClient(dir: string): { readonly client: Client; readonly transport: StdioClientTransport } {
+export function stdioClient(
+  dir: string,
+  ...options: readonly string[]
+): { readonly client: Client; readonly transport: StdioClientTransport } {
   const [command = '', ...args] = COMMAND
   const { client } = officialClient({ era: 'today' })
   const transport = new StdioClientTransport({
-    ...{ command, args: [...args, 'mcp'], cwd: dir, env: mcpEnvironment(dir), stderr: 'pipe' },
+    ...{ command, args: [...args, 'mcp', ...options], cwd: dir, env: mcpEnvironment(dir), stderr: 'pipe' },
   })
   return { client, transport }
 }

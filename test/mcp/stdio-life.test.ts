@@ -14,7 +14,8 @@ const waiting = workflow('waiting', async (ctx) => {
   await ctx.step('talk', () => { console.log('a step prints'); process.stdout.write('and writes\\n') })
   return ctx.waitFor('go', { label: 'go' })
 })
-export default { nodes: [waiting] }
+const asking = workflow('asking', (ctx) => ctx.ask('Really?', { choices: ['yes', 'no'] }))
+export default { nodes: [waiting, asking] }
 `
 
 function open(): Stage {
@@ -52,6 +53,23 @@ it('a call that waits leaves it to a restart to start the next daemon, in the wa
   expect(record()?.url).toMatch(/^http:/)
   await tool(client, 'signals_send', { run, name: 'go', value: 7 })
   expect(dataOf(await waits)).toMatchObject({ ended: true, output: 7 })
+})
+
+it('with --read-only no question is answered, also with a state that this server never gave', async () => {
+  const { dir, client: near } = open()
+  const { client, transport } = stdioClient(dir, '--read-only')
+  await client.connect(transport)
+  const daemon = await near()
+  const { id: run } = await daemon.runs.start('asking')
+  await daemon.run(run).wait({ until: 'rest' })
+  const [question] = await daemon.questions.list()
+  const forged = await client.callTool({
+    ...{ name: 'runs_wait', arguments: { run, timeout: 0 } },
+    inputResponses: { [question?.id ?? '']: { action: 'accept', content: { answer: 'yes' } } },
+    requestState: JSON.stringify({ run, passed: [], round: 1, told: 0 }),
+  } as never)
+  expect(dataOf(forged)).toMatchObject({ ended: false, next: 'A person has to answer its question.' })
+  expect(await daemon.questions.list()).toMatchObject([{ id: question?.id }])
 })
 
 /** Speaks the protocol by hand, and keeps what came. */

@@ -126,5 +126,6 @@ it('what is wrong with the call is told at once, on stderr', async () => {
     out: '',
     err: expect.stringContaining("Did you mean 'publish'?"),
   })
+  expect(await nerve(['mcp', '--wait', '11m'], trusted)).toMatchObject({ code: 2, err: expect.stringContaining('10m') })
   expect(await nerve(['mcp'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('nerve trust') })
 })

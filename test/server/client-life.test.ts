@@ -1,10 +1,16 @@
 /** What a client leaves behind when somebody breaks off: nothing on the host, and nobody who waits. */
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { connect, connectHttp, standalone, type Client, type EventItem } from 'nerve/client'
 import { isNerveError } from '../../src/base/nerve-error.ts'
+import { createClient } from '../../src/surfaces/client/client.ts'
+import { connectionLost } from '../../src/surfaces/client/connection.ts'
+import { serviceConnection } from '../../src/surfaces/client/service-connection.ts'
 import { definitions, hostUnderTest, type UnderTest } from './host-under-test.ts'
 
 let under: UnderTest
@@ -164,4 +170,54 @@ describe('what is no host', () => {
     await expect(connectHttp('ftp://x', 'x')).rejects.toMatchObject({ code: 'bad-option' })
     await expect(connect('/nowhere/nerve.sock')).rejects.toMatchObject({ code: 'connection-lost' })
   })
+})
+
+it('a host of its own lets go of its sessions with the client', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'nerve-client-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const client = await standalone({ dir })
+  await client.call('nodes.create', { config: { kind: 'terminal', id: 'sh', command: 'bash' } })
+  const { output } = await client.node('sh').execute<{ readonly output: string }>('echo $$')
+  expect(process.kill(Number(output), 0)).toBe(true)
+  await client.close()
+  expect(() => process.kill(Number(output), 0)).toThrow('ESRCH')
+  const next = await standalone({ dir })
+  expect(await next.node('sh').execute('echo again')).toMatchObject({ output: 'again\n' })
+  await next.close()
+})
+
+it('who comes is answered without a look at all that is open: there may be very much', async () => {
+  const client = await connect(under.socket)
+  for (let i = 0; i < 3; i += 1) await client.runs.start('waiting')
+  const looks = vi.spyOn(under.host, 'runs')
+  onTestFinished(() => looks.mockRestore())
+  for (const open of [ways['a unix socket'], ways['HTTP']]) await (await open?.())?.close()
+  const rows = await Promise.all(looks.mock.results.map(({ value }) => value as Promise<readonly unknown[]>))
+  expect(rows.flat()).toEqual([])
+  await client.close()
+})
+
+it('who watches questions goes on when the connection is lost while they are looked at', async () => {
+  const { service, host } = under
+  const near = serviceConnection(service, {
+    caller: { scope: 'control', local: true },
+    close: () => Promise.resolve(),
+  })
+  let lost = 0
+  const client = createClient({
+    ...near,
+    call: (name, input, signal) =>
+      name === 'questions.list' && (lost += 1) % 2 === 1
+        ? Promise.reject(connectionLost('the host'))
+        : near.call(name, input, signal),
+  })
+  const review = definitions.find(({ name }) => name === 'review')
+  await host.start(review as never, { file: 'a' })
+  const asked: string[] = []
+  for await (const { run } of client.questions.watch()) {
+    asked.push(run)
+    if (asked.length === 2) break
+    await host.start(review as never, { file: 'b' })
+  }
+  expect(asked).toHaveLength(2)
 })

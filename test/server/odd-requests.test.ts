@@ -306,3 +306,13 @@ describe('who was not let in', () => {
     await (await connect(broken.socket)).close()
   })
 })
+
+it('who was not let in hears one word, however much they said at once', async () => {
+  const warned: Error[] = []
+  const warn = (warning: Error): void => void warned.push(warning)
+  process.on('warning', warn)
+  onTestFinished(() => void process.off('warning', warn))
+  const socket = open(under, '{}\n'.repeat(10_000))
+  await once(socket, 'end')
+  expect({ words: socket.said.split('\n').length - 1, warned }).toEqual({ words: 1, warned: [] })
+})

@@ -34,6 +34,8 @@ export class KnownDefinitions {
   readonly #host: Host
   readonly #specs: Specs
   readonly #options: KnownOptions
+  /** A file of the folder could not be loaded when it was last looked at. */
+  #lacksSome = false
 
   constructor(host: Host, specs: Specs, options: KnownOptions) {
     this.#host = host
@@ -62,7 +64,8 @@ export class KnownDefinitions {
     const registered = this.#registered(name)
     if (registered !== undefined) return registered
     const all = await this.all()
-    return all.find(({ definition }) => definition.name === name) ?? refuse(name, all, this.#isLocked ? LOCKED : '')
+    const more = this.#isLocked ? LOCKED : this.#lacksSome ? LACKS_SOME : ''
+    return all.find(({ definition }) => definition.name === name) ?? refuse(name, all, more)
   }
 
   get #isLocked(): boolean {
@@ -89,18 +92,12 @@ export class KnownDefinitions {
   async #inFolder(): Promise<readonly KnownDefinition[]> {
     const { folder, onProblem } = this.#options
     if (folder === undefined || !existsSync(folder) || this.#isLocked) return []
-    const { definitionFiles } = await import('../definition-folder.ts')
-    const { loadDefinitions } = await import('../definition-file.ts')
-    const found: KnownDefinition[] = []
-    for (const source of await definitionFiles(folder)) {
-      try {
-        found.push(...(await loadDefinitions(source)).map((definition) => ({ definition, source })))
-      } catch (error) {
-        // One that cannot be read must not hide the others.
-        onProblem(error)
-      }
-    }
-    return found
+    const { definitionFiles, definitionsIn } = await import('../definition-folder.ts')
+    const loaded = await definitionsIn(await definitionFiles(folder))
+    const problems = loaded.flatMap(({ problem }) => (problem === undefined ? [] : [problem]))
+    this.#lacksSome = problems.length > 0
+    for (const problem of problems) onProblem(problem)
+    return loaded.flatMap(({ source, definitions }) => definitions.map((definition) => ({ definition, source })))
   }
 }
 
@@ -110,6 +107,8 @@ async function inCode(source: string): Promise<readonly AnyDefinition[]> {
 }
 
 const LOCKED = ' Files in the folder for workflows are not loaded: nobody has trusted this project yet (nerve trust).'
+
+const LACKS_SOME = ' A file in the folder for workflows could not be loaded: nerve workflow list says why.'
 
 function refuse(name: string, all: readonly KnownDefinition[], more = ''): never {
   const known = all.map(({ definition }) => definition.name)

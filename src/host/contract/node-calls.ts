@@ -205,13 +205,18 @@ async function readNode(
   if (screen === true) {
     if (shown.screen === undefined)
       throw new NerveError('bad-option', `Node '${node.id}' (${node.kind}) has no screen.`)
-    await node.start()
+    await begun(node)
     const now = await shown.screen()
     return { text: now.rows.join('\n'), screen: now }
   }
   if (tail === undefined) return { text: String(await node.use('read')) }
   if (shown.readTail === undefined)
     throw new NerveError('bad-option', `Node '${node.id}' (${node.kind}) has no lines to read.`)
-  await node.start()
+  await begun(node)
   return { text: shown.readTail(tail) }
+}
+
+/** One that has stopped is not started by being looked at. */
+async function begun(node: ManagedNode): Promise<void> {
+  if (node.state !== 'stopped') await node.start()
 }

@@ -97,7 +97,9 @@ export class ManagedNode implements Node {
   }
 
   get state(): NodeState {
-    return this.#state
+    // A program may have ended by itself: then it is not ready, although nobody here has stopped it.
+    const { state: own } = this.node as { readonly state?: unknown }
+    return this.#state === 'ready' && own === 'stopped' ? own : this.#state
   }
 
   /** Hears of every change of state, until it is taken back by what this returns. */
@@ -110,7 +112,7 @@ export class ManagedNode implements Node {
     return {
       ...this.node.info(),
       id: this.id,
-      state: this.#state,
+      state: this.state,
       ...(this.#running.size === 0 ? {} : { runs: [...this.#running.values()] }),
       ...(this.#state === 'error' ? { error: errorData(this.#error) } : {}),
       ...this.config,
@@ -140,7 +142,7 @@ export class ManagedNode implements Node {
   /** Makes it ready. Does nothing when it is. */
   start(): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.#state === 'ready' || this.#state === 'busy') return
+      if (this.state === 'ready' || this.state === 'busy') return
       await this.#through('starting', 'start', () => this.node.start?.())
       this.#become('ready')
       this.#settle()
@@ -206,7 +208,8 @@ export class ManagedNode implements Node {
     const method = (this.node as unknown as Readonly<Record<string, unknown>>)[what]
     if (typeof method !== 'function')
       throw new NerveError('bad-option', `Node '${this.id}' (${this.kind}) has no ${what}().`)
-    await this.#awake()
+    // What one that has stopped has printed can still be read.
+    if (what !== 'read' || this.state !== 'stopped') await this.#awake()
     const recording = this.#record(what, given.length === 0 ? {} : { input: given.length === 1 ? given[0] : given })
     try {
       const output: unknown = await (method.apply(this.node, [...given]) as unknown)

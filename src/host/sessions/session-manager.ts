@@ -46,6 +46,8 @@ export interface SessionManager {
   /** Stops it. What is recorded stays, so that it can be restored. */
   close(name: string): Promise<Stopped>
   closeAll(): Promise<readonly Stopped[]>
+  /** Lets go of those that are open: what can live without this process is left running. */
+  detachAll(): Promise<readonly Stopped[]>
   /** Closes it and forgets what is recorded of it. Histories stay. */
   remove(name: string): Promise<void>
   /** Takes one thing out of a session that is open nowhere, also when it cannot be made again. */
@@ -165,6 +167,10 @@ class LocalManager implements SessionManager {
 
   async closeAll(): Promise<readonly Stopped[]> {
     return Promise.all([...this.#open.values()].map((session) => session.close()))
+  }
+
+  async detachAll(): Promise<readonly Stopped[]> {
+    return Promise.all([...this.#open.values()].map((session) => session.detach()))
   }
 
   async remove(name: string): Promise<void> {

@@ -12,6 +12,8 @@ export interface DeskOptions {
   readonly view: View
   readonly yes: boolean
   readonly interactive: boolean
+  /** Whether it is known that a question is open: what is told of one may be long past (default: always). */
+  readonly isOpen?: (question: KnownQuestion) => boolean
 }
 
 export class Desk {
@@ -39,7 +41,7 @@ export class Desk {
     if (asking !== undefined && !this.#progress.questions.has(asking.id)) asking.gone.abort()
     if (this.#closed) return
     for (const question of this.#progress.questions.values()) {
-      if (this.#tried.has(question.id)) continue
+      if (this.#tried.has(question.id) || this.#options.isOpen?.(question) === false) continue
       if (this.#saysYes(question)) {
         this.#tried.add(question.id)
         setImmediate(() => void this.#answer(question, question.choices?.[0] ?? ''))

@@ -75,13 +75,13 @@ export class LiveView implements View {
         resolve(text)
       }
       const dismissed = (): void => {
-        this.#deafUntil = Date.now() + DEAF_MS
+        this.#deafUntil = performance.now() + DEAF_MS
         end(undefined)
       }
       const stopKeys = readKeys((key) => {
         if (key.ctrl === true && (key.name === 'c' || key.name === 'd')) return this.#keys.interrupt()
         if (key.ctrl === true && key.name === 'z' && this.#keys.leave !== undefined) return this.#keys.leave()
-        if (Date.now() < this.#deafUntil) return
+        if (performance.now() < this.#deafUntil) return
         if (key.name !== 'return' && key.name !== 'enter') asking.line = typed(asking.line, key)
         else if (asking.line.text.trim() !== '') return end(asking.line.text.trim())
         this.#screen.redraw()
@@ -133,7 +133,7 @@ export class LiveView implements View {
     if (asking === undefined) return { lines: said.length === 0 ? [hint] : said }
     const { line, column } = typedLine(asking.line, columns)
     const question = questionLines(asking.question, columns, Date.now())
-    if (Date.now() < this.#deafUntil)
+    if (performance.now() < this.#deafUntil)
       return { lines: [...question, [{ text: 'Somebody else has answered the one before.', tone: 'warn' }]] }
     const problem = asking.problem === undefined ? [] : problemLines(asking.problem, columns)
     return {

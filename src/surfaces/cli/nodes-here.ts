@@ -14,7 +14,7 @@ export async function nodesHere(dir: string, out: Output): Promise<OpenedNodes> 
   const sessions = createSessionManager(host, { plans, lazy: true, onProblem: (error) => out.error(error) })
   const service = createNodeService(host, { sessions, plans, fields })
   const close = async (): Promise<void> => {
-    for (const { name } of await sessions.list()) await sessions.get(name)?.detach()
+    await sessions.detachAll()
     await host.close()
   }
   const client = createClient(serviceConnection(service, { caller: { ...me(), scope: 'control', local: true }, close }))

@@ -8,7 +8,7 @@ import { Desk } from './desk.ts'
 import { EXIT } from './exit-code.ts'
 import { outcomeOf, report, type Outcome } from './outcome.ts'
 import type { Output } from './output.ts'
-import { Progress } from './progress.ts'
+import { Progress, type KnownQuestion } from './progress.ts'
 import type { Prints } from './prints.ts'
 import { me } from './project.ts'
 import { readKeys } from './read-keys.ts'
@@ -95,6 +95,9 @@ class WatchedRun {
   #desk: Desk | undefined
   #ended = false
   #interrupts = 0
+  /** Questions from before then are told of with everything else; those that are still open are in the rows. */
+  readonly #began = Date.now()
+  #open: ReadonlySet<string> = new Set()
 
   constructor(host: RunHost, parts: Parts) {
     this.#host = host
@@ -113,7 +116,8 @@ class WatchedRun {
     const keys = { interrupt: this.#onInterrupt, leave: this.#onLeave, hint }
     this.#view = await createView(out, progress, keys)
     const { yes = false } = options
-    this.#desk = new Desk(this.#host, progress, { view: this.#view, yes, interactive: out.interactive })
+    const isOpen = ({ id, asked }: KnownQuestion): boolean => asked >= this.#began || this.#open.has(id)
+    this.#desk = new Desk(this.#host, progress, { view: this.#view, yes, interactive: out.interactive, isOpen })
     if (!out.interactive) return
     // While a question is asked, its own reader hears the keys.
     this.#stopKeys = readKeys(({ name, ctrl }) => {
@@ -131,6 +135,8 @@ class WatchedRun {
         if (this.#left.signal.aborted) return 'left'
         const rows = await this.#host.runs({ root, children: true })
         if (rows.some(({ owner }) => owner === this.#host.id)) return 'mine'
+        this.#open = new Set(rows.flatMap(({ questions }) => questions.map(({ id }) => id)))
+        this.#desk?.look()
         alone = this.#ended || !this.#rests(rows) ? 0 : alone + 1
         if (alone >= (this.#mayBeTaken(rows) ? PATIENT_LOOKS : ENOUGH_LOOKS)) return 'rests'
         await Promise.race([pause(LOOK_MS, this.#left.signal), this.#failed.promise])
@@ -162,9 +168,11 @@ class WatchedRun {
     const root = rows.find(({ run }) => run === this.#parts.row.root)
     // How it ended is in its last event, which is on its way.
     if (root?.ended !== undefined) return false
-    if (this.#parts.options.until !== 'rest') return rows.every(({ owner }) => owner === undefined)
-    // As where a run is driven in this process: a time is waited for, and a signal at a terminal.
     const { status } = root ?? {}
+    // A daemon goes on with a run that waits, whether it has it in memory or not.
+    if (this.#parts.options.until !== 'rest')
+      return rows.every(({ owner }) => owner === undefined) && !(isDaemon(this.#host) && status === 'waiting')
+    // As where a run is driven in this process: a time is waited for, and a signal at a terminal.
     if (status === 'paused' || status === 'exhausted') return true
     if (status !== 'waiting') return status !== 'running' && status !== 'queued'
     const asks = rows.some(({ questions }) => questions.length > 0)

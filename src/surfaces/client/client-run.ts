@@ -1,7 +1,7 @@
 import { NerveError, errorFrom, isNerveError } from '../../base/nerve-error.ts'
 import type { Input, Output } from '../../host/contract/contract.ts'
 import type { CallOptions, ClientParts } from './client.ts'
-import { itemsOf, pause, type EventItem, type EventOptions } from './events.ts'
+import { itemsOf, patiently, type EventItem, type EventOptions } from './events.ts'
 
 /** A run in your hand, wherever it runs. */
 export interface ClientRun<Result = unknown> {
@@ -25,9 +25,6 @@ export interface ClientRun<Result = unknown> {
 }
 
 const ROUND_MS = 25_000
-const AGAIN_MS = 1_000
-/** Two minutes without a host, and it is told of. */
-const MOST_TRIES = 120
 
 export function clientRun<Result>(parts: ClientParts, run: string): ClientRun<Result> {
   const { call, connection } = parts
@@ -55,17 +52,11 @@ async function ended(
   run: string,
   options: CallOptions = {},
 ): Promise<Output<'runs.wait'>> {
-  for (let tries = 1; ; tries += 1) {
+  for (;;) {
     options.signal?.throwIfAborted()
-    try {
-      const now = await call('runs.wait', { run, timeout: ROUND_MS }, options)
-      tries = 0
-      if (now.ended) return now
-      if (now.status === 'exhausted') throw spent(run)
-    } catch (error) {
-      if (tries >= MOST_TRIES || closed.aborted || !isNerveError(error, 'connection-lost')) throw error
-      await pause(AGAIN_MS, closed)
-    }
+    const now = await patiently(closed, () => call('runs.wait', { run, timeout: ROUND_MS }, options))
+    if (now.ended) return now
+    if (now.status === 'exhausted') throw spent(run)
   }
 }
 

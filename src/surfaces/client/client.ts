@@ -3,7 +3,15 @@ import type { CallName, Input, Output } from '../../host/contract/contract.ts'
 import { clientNode, type ClientNode } from './client-node.ts'
 import { clientRun, type ClientRun } from './client-run.ts'
 import { unlessOver, type Connection } from './connection.ts'
-import { deliveries, itemsOf, startedItems, type EventItem, type EventOptions, type FollowOptions } from './events.ts'
+import {
+  deliveries,
+  itemsOf,
+  patiently,
+  startedItems,
+  type EventItem,
+  type EventOptions,
+  type FollowOptions,
+} from './events.ts'
 
 export interface CallOptions {
   readonly signal?: AbortSignal
@@ -89,11 +97,13 @@ export interface ClientParts {
 async function* watchQuestions({ connection, call }: ClientParts, signal?: AbortSignal): AsyncGenerator<Question> {
   const told = new Set<string>()
   const until = signal === undefined ? {} : { signal }
+  const over = signal === undefined ? connection.closed : AbortSignal.any([signal, connection.closed])
   let first = true
   try {
     for await (const { item } of deliveries(connection, { type: 'question-asked', ...until })) {
       // The first thing that a feed of all runs gives is its place: from then on nothing is missed.
-      const open = first || item !== undefined ? await call('questions.list', {}, until) : []
+      const isNews = first || item !== undefined
+      const open = isNews ? await patiently(over, () => call('questions.list', {}, until)) : []
       first = false
       for (const question of open) {
         if (told.has(question.id)) continue

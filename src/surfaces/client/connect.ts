@@ -23,16 +23,22 @@ export async function connect(path: string, options: ConnectOptions = {}): Promi
 
 /** A client of a host of its own in this process, with the options of `createHost`. Closing it closes the host. */
 export async function standalone(options: HostOptions = {}): Promise<Client> {
-  const [{ createHost }, { createService }, { serviceConnection }] = await Promise.all([
+  const [{ createHost }, { createService }, { createSessionManager }, { serviceConnection }] = await Promise.all([
     import('../../host/host.ts'),
     import('../../host/contract/service.ts'),
+    import('../../host/sessions/session-manager.ts'),
     import('./service-connection.ts'),
   ])
   const host = await createHost(options)
-  const service = createService(host, {
-    plans: options.sessions ?? [],
-    ...(options.onProblem === undefined ? {} : { onProblem: options.onProblem }),
-  })
+  const { sessions: plans = [], onProblem } = options
+  const told = onProblem === undefined ? {} : { onProblem }
+  const sessions = createSessionManager(host, { plans, lazy: true, ...told })
+  const service = createService(host, { sessions, plans, ...told })
   const caller = { scope: 'control', local: true, via: 'sdk' } as const
-  return createClient(serviceConnection(service, { caller, close: () => host.close() }))
+  const close = async (): Promise<void> => {
+    // In this order: what runs is left to the next host, and does not fail for want of its nodes.
+    await host.close()
+    await sessions.detachAll()
+  }
+  return createClient(serviceConnection(service, { caller, close }))
 }

@@ -92,6 +92,22 @@ async function* following(
   }
 }
 
+const AGAIN_MS = 1_000
+/** Two minutes without a host, and it is told of. */
+const MOST_ASKS = 120
+
+/** Asks until it is answered, also over lost connections: to be used for what only looks. */
+export async function patiently<Value>(over: AbortSignal, ask: () => Promise<Value>): Promise<Value> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (tries >= MOST_ASKS || over.aborted || !isNerveError(error, 'connection-lost')) throw error
+      await pause(AGAIN_MS, over)
+    }
+  }
+}
+
 type DurableEvent = Extract<EventItem, { readonly seq: number }>
 
 function isEvent(item: EventItem | undefined): item is DurableEvent {
@@ -99,7 +115,7 @@ function isEvent(item: EventItem | undefined): item is DurableEvent {
 }
 
 /** With a little chance in it, so that many who lost the same host do not come back in the same moment. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
+function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms * (0.5 + Math.random() / 2))
     function done(): void {

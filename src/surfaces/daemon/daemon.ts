@@ -88,6 +88,8 @@ const FIRST_MS = 2_000
 const RECOVER_MS = 2_000
 const PLACE_MS = 2_000
 const IDLE_LOOK_MS = 5_000
+/** What its user sends may be as large as in a process of their own: inputs, and runs that were exported. */
+const MOST_NEAR = 268_435_456
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { dir } = options
@@ -181,7 +183,7 @@ function listen(options: DaemonOptions, service: Service): Promise<Server> {
   const clientFor = ({ caller }: Visitor) =>
     createClient(serviceConnection(service, { caller: { ...caller, via: 'mcp' }, close: () => Promise.resolve() }))
   return startServer({
-    ...{ service, version, onProblem },
+    ...{ service, version, onProblem, maxNearBody: MOST_NEAR },
     socket: daemonFiles(dir).socket,
     mounts: { '/mcp': mcpMount(clientFor, { version, workflows: expose, onProblem }) },
     ...(http === undefined ? {} : { tcp: http, tokens: openTokens(tokensFile(dir)) }),
@@ -243,12 +245,12 @@ function live(parts: Parts, shutdown: Promise<Actor>): Daemon {
 function endIdle(parts: Parts, stop: (why: string) => Promise<void>): (() => void)[] {
   const { idle, onProblem } = parts.options
   if (idle === undefined) return []
-  let needed = Date.now()
+  let needed = performance.now()
   const look = async (): Promise<void> => {
-    if (await isAtWork(parts)) needed = Date.now()
-    if (Date.now() - needed < idle) return
+    if (await isAtWork(parts)) needed = performance.now()
+    if (performance.now() - needed < idle) return
     // Looked at last: there may be very many that wait.
-    if (await willWake(parts)) needed = Date.now()
+    if (await willWake(parts)) needed = performance.now()
     // Somebody may have come while that was looked at.
     else if (parts.server.connections === 0) void stop('nobody needed it')
   }
@@ -310,5 +312,5 @@ async function letGo({ host, sessions, server, stopTelling }: Parts, grace: numb
   await server.close()
   await stopTelling()
   await host.close({ grace })
-  for (const { name } of await sessions.list()) await sessions.get(name)?.detach()
+  await sessions.detachAll()
 }

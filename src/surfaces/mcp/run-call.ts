@@ -54,7 +54,7 @@ export async function callRun(call: RunCall): Promise<CallToolResult | InputRequ
   const { client, context, until, result } = call
   const before = stateOf(context)
   const run = before?.run ?? (await call.begin())
-  const heard = before === undefined ? NOTHING : await answer(client, context)
+  const heard = before === undefined || !call.mayAnswer ? NOTHING : await answer(client, context)
   const passed = new Set([...(before?.passed ?? []), ...heard.passed])
   const round = before?.round ?? 0
   const mayAsk = call.mayAnswer && round < MOST_ROUNDS && canElicit(call)

@@ -83,13 +83,13 @@ export class Doorkeeper {
       )
     }
     const { name, scope } = token
-    let looked = Date.now()
+    let looked = performance.now()
     let welcome = true
     return {
       caller: { scope, local: false, by: name, via },
       isWelcome: () => {
-        if (Date.now() - looked > LOOK_AGAIN_MS) {
-          looked = Date.now()
+        if (performance.now() - looked > LOOK_AGAIN_MS) {
+          looked = performance.now()
           welcome = this.#known((tokens) => tokens.list().find((one) => isSame(one, token))) !== undefined
         }
         return welcome

@@ -26,6 +26,7 @@ export class Frames {
   readonly #options: FramesOptions
   readonly #open = new Map<FrameId, AbortController>()
   #visitor: Visitor | undefined
+  #refused = false
   #unnamed = 0
 
   constructor(options: FramesOptions) {
@@ -48,16 +49,20 @@ export class Frames {
   }
 
   async receive(frame: Buffer): Promise<void> {
-    if (isBlank(frame)) return
+    // Who was not let in has nothing more to say, whatever came with it.
+    if (this.#refused || isBlank(frame)) return
     let id: FrameId | undefined
     try {
       const request = requestIn(frame)
       id = request.id
-      await this.#answer(request)
+      const answered = this.#answer(request)
+      // Known before anything is waited for: the next one may have come with it.
+      this.#refused = !this.isKnown
+      await answered
     } catch (error) {
+      this.#refused = !this.isKnown
       await this.#reply({ ...(id === undefined ? {} : { id }), error: errorOnWire(error) })
-      // Who was not let in has nothing more to say.
-      if (this.#visitor === undefined) this.#options.link.close()
+      if (this.#refused) this.#options.link.close()
     }
   }
 

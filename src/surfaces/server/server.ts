@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly origins?: readonly string[]
   /** The most bytes of a request (default 1 MiB). */
   readonly maxBody?: number
+  /** The same on the unix socket, for requests and lines (default: as everywhere). */
+  readonly maxNearBody?: number
   /** How often a token may ask (default 500 a second, 1,000 at once). */
   readonly rate?: Rate
   /** The most characters of answers that wait to be read by a token (default 128 Mi). Then it gets no more. */
@@ -204,13 +206,14 @@ class Entrance {
   }
 
   #serveLines(socket: Socket, isNear: boolean): void {
-    const { service, patience, maxBody = MAX_BODY } = this.#options
+    const { service, patience } = this.#options
+    const most = this.#mostOf(isNear)
     const link = { ...streamLink(socket, patience), close: () => endSoon(socket) }
     const from = socket.remoteAddress ?? ''
     const admit = (secret: string) => this.#doorkeeper.withToken(secret, from, 'tcp')
     const visitor = isNear ? this.#doorkeeper.neighbour() : undefined
     const frames = new Frames({ service, link, admit, visitor })
-    const lines = new LineSplitter(maxBody)
+    const lines = new LineSplitter(most)
     const late = setTimeout(() => {
       if (!frames.isKnown) socket.destroy()
     }, this.#patience)
@@ -221,7 +224,7 @@ class Entrance {
       if (whole === undefined) {
         socket.removeAllListeners('data')
         frames.refuse(
-          new NerveError('limit-reached', `A line is longer than ${maxBody} bytes.`, { data: { reason: 'size' } }),
+          new NerveError('limit-reached', `A line is longer than ${most} bytes.`, { data: { reason: 'size' } }),
         )
         return
       }
@@ -231,6 +234,11 @@ class Entrance {
       socket.pause()
       void room.then(() => socket.resume())
     })
+  }
+
+  #mostOf(isNear: boolean): number {
+    const { maxBody = MAX_BODY, maxNearBody = maxBody } = this.#options
+    return isNear ? maxNearBody : maxBody
   }
 
   async #serveHttp(socket: Socket, isNear: boolean): Promise<void> {
@@ -246,7 +254,7 @@ class Entrance {
   async #makeHttp(): Promise<HttpServer> {
     // Loaded by the first who needs it: most clients are neighbours, who do not.
     const [{ createServer: createHttp }, { answerHttp }] = await Promise.all([import('node:http'), import('./http.ts')])
-    const { maxBody = MAX_BODY } = this.#options
+    const maxBody = this.#mostOf(false)
     const options = { ...this.#options, maxBody, doorkeeper: this.#doorkeeper, onProblem: this.#onProblem }
     const settings = {
       ...{ maxHeaderSize: MAX_HEADER, keepAliveTimeout: this.#patience },
@@ -254,7 +262,8 @@ class Entrance {
       shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
     }
     const server = createHttp(settings, (request, response) => {
-      void answerHttp(options, { request, response, isNear: entered(request, response) })
+      const isNear = entered(request, response)
+      void answerHttp({ ...options, maxBody: this.#mostOf(isNear) }, { request, response, isNear })
     })
     server.timeout = 2 * this.#patience
     server.on('upgrade', (request, socket, head) => {

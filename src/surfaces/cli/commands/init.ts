@@ -109,7 +109,9 @@ function write(dir: string, { path, text }: ProjectFile, flag: 'w' | 'wx' = 'wx'
     writeFileSync(file, text, { flag })
     return true
   } catch (cause) {
-    if (flag === 'wx' && (cause as NodeJS.ErrnoException).code === 'EEXIST' && existsSync(dirname(file))) return false
+    const { code, syscall } = cause as NodeJS.ErrnoException
+    // A file where the folder should be is another thing.
+    if (flag === 'wx' && code === 'EEXIST' && syscall === 'open') return false
     throw new NerveError('bad-file', `${file} could not be written: ${(cause as Error).message}`, { cause })
   }
 }

@@ -10,7 +10,7 @@ import { createClient, type Client } from '../../client/client.ts'
 import { serviceConnection } from '../../client/service-connection.ts'
 import { serveMcp } from '../../mcp/mcp-stdio.ts'
 import type { Invocation } from '../dispatch.ts'
-import { EXIT } from '../exit-code.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
 import { me, projectConfig } from '../project.ts'
 import { trustProject } from '../trust-project.ts'
 import { untilSignal } from '../until-signal.ts'
@@ -21,7 +21,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { args, out } = invocation
   const scope: Scope = args.flag('read-only') ? 'read' : 'control'
   const workflows = exposed(args.texts('expose'), 'nerve mcp')
-  const wait = args.text('wait')
+  const wait = waitOf(args.text('wait'))
   const output = takeStdout()
   const onProblem = (error: unknown): void => out.error(error)
   const watching = untilSignal()
@@ -30,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
     await serveMcp(client, {
       scope,
       workflows,
-      wait: wait === undefined ? undefined : milliseconds(wait, '--wait'),
+      wait,
       input: process.stdin,
       output,
       signal: watching.signal,
@@ -42,6 +42,17 @@ export async function run(invocation: Invocation): Promise<number> {
     await client.close()
   }
   return EXIT.done
+}
+
+/** What a host waits for a run in one call. */
+const MOST_WAIT_MS = 600_000
+
+function waitOf(text: string | undefined): number | undefined {
+  const wait = text === undefined ? undefined : milliseconds(text, '--wait')
+  if (wait === undefined || wait <= MOST_WAIT_MS) return wait
+  throw new UsageError(
+    `nerve mcp: --wait is ${text}, and a call waits for 10m at most: runs go on, and runs_wait goes on waiting.`,
+  )
 }
 
 /** The protocol has stdout for itself: whatever else is printed in this process goes to stderr. */
@@ -78,8 +89,9 @@ async function hostHere({ out, dir }: Invocation, scope: Scope): Promise<Client>
   const service = createService(host, { sessions, plans, fields, folder, mayLoad, budget, onProblem })
   const caller = { ...me(), via: 'mcp', scope, local: true }
   const close = async (): Promise<void> => {
-    for (const { name } of await sessions.list()) await sessions.get(name)?.detach()
+    // In this order: what runs is left to the next host, and does not fail for want of its nodes.
     await host.close()
+    await sessions.detachAll()
   }
   return createClient(serviceConnection(service, { caller, close }))
 }

@@ -52,8 +52,8 @@ const WAYS = {
     if (ways.length > 1)
       throw new UsageError(`nerve node read: give one of ${ways.map((way) => `--${way}`).join(' and ')}.`)
     const lines = tail === undefined ? {} : { tail: wholeNumber(tail, '--tail') }
-    await started(nodes, entry)
     if (args.flag('follow')) return follow(out, nodes, entry)
+    await checkLives(nodes, entry)
     if (args.flag('screen')) {
       const { text, screen } = await nodes.client.call('nodes.read', { ...placeOf(entry), screen: true })
       return { screen, said: clean(text).trimEnd() }
@@ -88,7 +88,10 @@ async function started(nodes: ProjectNodes, entry: CatalogEntry): Promise<void> 
 }
 
 /** Prints what the terminal prints, until somebody has seen enough or its program ends. Others may use it meanwhile. */
-async function follow(out: Output, { client }: ProjectNodes, { name, session }: CatalogEntry): Promise<Done> {
+async function follow(out: Output, nodes: ProjectNodes, entry: CatalogEntry): Promise<Done> {
+  await started(nodes, entry)
+  const { client } = nodes
+  const { name, session } = entry
   const { signal, release } = untilSignal()
   try {
     for await (const { type, data } of client.node(name, { session }).watch({ signal }) as AsyncIterable<Watched>) {

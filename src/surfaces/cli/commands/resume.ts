@@ -1,4 +1,5 @@
 /** `nerve resume`. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { isNerveError } from '../../../base/nerve-error.ts'
 import type { Host, ResumeOptions, RunRow } from '../../../host/api.ts'
 import type { ResumePlan } from '../../../journal/events.ts'
@@ -89,10 +90,7 @@ async function resumeAll({ out, dir }: Invocation): Promise<number> {
         else for (const line of resultLines(out, outcome, Date.now())) out.line(line)
       }
       if (outcomes.length + left.length === 0) nothing()
-      for (const one of left) {
-        out.data({ type: 'left', ...one })
-        out.line(`${out.tone('left', 'bad')}  ${one.run}  ${one.reason}`)
-      }
+      tellLeft(out, left)
       return worst([...outcomes.map(codeOf), ...(left.length > 0 ? [EXIT.failed] : [])])
     },
     nothing,
@@ -105,15 +103,44 @@ async function resumeAll({ out, dir }: Invocation): Promise<number> {
   }
 }
 
-/** A daemon takes up everything by itself. */
+/** How long a daemon that may have just started is waited for: it may have much to take up. */
+const TAKE_MS = 5_000
+const LOOK_MS = 200
+
+/** A daemon takes up everything by itself, unless it cannot. */
 async function takenUp(host: RunHost, out: Output): Promise<number> {
-  const rows = await host.runs({ status: ['queued', 'running'] })
-  for (const { run: id, definition, status } of rows) {
+  const look = (): Promise<RunRow[]> => host.runs({ status: ['queued', 'running'] })
+  const deadline = performance.now() + TAKE_MS
+  let rows = await look()
+  while (rows.some(({ owner }) => owner === undefined) && performance.now() < deadline) {
+    await delay(LOOK_MS)
+    rows = await look()
+  }
+  const [driven, left] = [
+    rows.filter(({ owner }) => owner !== undefined),
+    rows.filter(({ owner }) => owner === undefined),
+  ]
+  for (const { run: id, definition, status } of driven) {
     out.data({ type: 'driven', run: id, definition, status })
     out.line(`${definition}  ${id}  ${status}`)
   }
-  out.line(rows.length === 0 ? 'Nothing was left behind.' : 'The daemon drives them: nerve attach RUN')
-  return EXIT.done
+  if (driven.length > 0) out.line('The daemon drives them: nerve attach RUN')
+  if (rows.length === 0) out.line('Nothing was left behind.')
+  tellLeft(
+    out,
+    left.map(({ run: id }) => ({
+      run: id,
+      reason: `The daemon could not take it up. Why: nerve server logs, or nerve resume ${id}`,
+    })),
+  )
+  return left.length > 0 ? EXIT.failed : EXIT.done
+}
+
+function tellLeft(out: Output, left: readonly { readonly run: string; readonly reason: string }[]): void {
+  for (const one of left) {
+    out.data({ type: 'left', ...one })
+    out.line(`${out.tone('left', 'bad')}  ${one.run}  ${one.reason}`)
+  }
 }
 
 const GRAVITY: readonly number[] = [EXIT.failed, EXIT.exhausted, EXIT.waiting, EXIT.cancelled]

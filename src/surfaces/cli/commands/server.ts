@@ -1,5 +1,5 @@
 /** `nerve server …`. */
-import { closeSync, existsSync, openSync, readSync, statSync, watch } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
 import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
@@ -50,9 +50,19 @@ async function inBackground(invocation: Invocation, options: readonly string[]):
   const found = running ?? (await ensureDaemon(dir, daemonCommand(dir, options)))
   await found.client.close()
   const isOurs = 'started' in found && found.started === true
-  if (!isOurs && args.flag('http') && found.record.url === undefined)
-    throw new NerveError('owned-elsewhere', 'The daemon runs already, without a port: nerve server restart --http PORT')
+  const { options: its = options } = found.record
+  const isSame = isOurs || options.toSorted().join('\n') === its.toSorted().join('\n')
+  if (!isSame && LISTENING_OPTIONS.some((name) => args.flag(name)))
+    throw new NerveError(
+      'owned-elsewhere',
+      `The daemon runs already, with other options: ${its.join(' ')}. With these: nerve server restart ${options.join(' ')}`,
+    )
   tell(invocation, found.record, isOurs ? 'started' : 'runs already')
+  const idle = /^--idle=(?!never)(.*)/.exec(its.find((one) => one.startsWith('--idle=')) ?? '')?.[1]
+  if (!isSame && idle !== undefined)
+    out.line(
+      `  It ends when nobody has needed it for ${idle}. For as long as you like: nerve server restart --idle never`,
+    )
   return EXIT.done
 }
 
@@ -175,7 +185,10 @@ async function stop(invocation: Invocation): Promise<number> {
 async function end({ args, dir }: Invocation): Promise<boolean> {
   if (args.flag('force')) return kill(dir)
   const found = await findDaemon(dir)
-  if (found === undefined) return false
+  if (found === undefined) {
+    forgetDead(dir)
+    return false
+  }
   try {
     await found.client.call('shutdown', {})
   } catch (error) {
@@ -185,6 +198,12 @@ async function end({ args, dir }: Invocation): Promise<boolean> {
   await found.client.close()
   await gone(found.record)
   return true
+}
+
+/** One that has died is missed by what its record says, and somebody has just said that it is not needed. */
+function forgetDead(dir: string): void {
+  const record = readRecord(dir)
+  if (record !== undefined && !isLiving(record)) removeRecord(dir, record)
 }
 
 async function kill(dir: string): Promise<boolean> {
@@ -275,45 +294,41 @@ async function logs({ args, dir, out }: Invocation): Promise<number> {
     if (out.json) for (const line of text.split('\n').filter((one) => one !== '')) out.data({ line })
     else out.write(process.stdout.isTTY ? clean(text) : text)
   }
-  const text = readFrom(log, 0)
-  write(
-    text
-      .split('\n')
-      .slice(-lines - 1)
-      .join('\n'),
-  )
-  if (args.flag('follow')) await follow(log, Buffer.byteLength(text), write)
+  const bytes = readFrom(log, 0)
+  const all = bytes.toString('utf8').split('\n')
+  write(all.slice(-lines - 1).join('\n'))
+  if (args.flag('follow')) await follow(log, bytes.length, write)
   return EXIT.done
 }
 
+const LOG_LOOK_MS = 200
+
+/** Until Ctrl-C. The log may be turned, and another daemon may begin a new one. */
 async function follow(file: string, from: number, write: (text: string) => void): Promise<void> {
   const { signal, release } = untilSignal()
-  let at = from
-  const look = (): void => {
-    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-    if (size < at) at = 0
-    const more = readFrom(file, at)
-    // The rest of a line comes with the next look: it may have been cut within a letter.
-    const whole = more.slice(0, more.lastIndexOf('\n') + 1)
-    at += Buffer.byteLength(whole)
-    if (whole !== '') write(whole)
-  }
-  const watcher = watch(file, look)
   try {
-    look()
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    for (let at = from; !signal.aborted; await pause(LOG_LOOK_MS, signal)) {
+      const { size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {}
+      if (size < at) at = 0
+      const more = readFrom(file, at)
+      // The rest of a line comes with the next look: it may have been cut within a letter.
+      const whole = more.subarray(0, more.lastIndexOf('\n') + 1)
+      at += whole.length
+      if (whole.length > 0) write(whole.toString('utf8'))
+    }
   } finally {
-    watcher.close()
     release()
   }
 }
 
-function readFrom(file: string, from: number): string {
+/** Nothing, when there is no such file. */
+function readFrom(file: string, from: number): Buffer {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  const bytes = Buffer.alloc(Math.max(0, size - from))
+  if (bytes.length === 0) return bytes
   const opened = openSync(file, 'r')
   try {
-    const bytes = Buffer.alloc(Math.max(0, statSync(file).size - from))
-    const read = readSync(opened, bytes, 0, bytes.length, from)
-    return bytes.subarray(0, read).toString('utf8')
+    return bytes.subarray(0, readSync(opened, bytes, 0, bytes.length, from))
   } finally {
     closeSync(opened)
   }

@@ -5,7 +5,7 @@ import { NerveError, errorData } from '../../../base/nerve-error.ts'
 import { nearest } from '../../../base/nearest.ts'
 import { loadDefinitions, type AnyDefinition, type RunRow } from '../../../host/api.ts'
 import { demandTrust } from '../../../host/config/trust.ts'
-import { definitionFiles, isDefinition } from '../../../host/file-api.ts'
+import { definitionFiles, definitionsIn, isDefinition, type LoadedFile } from '../../../host/file-api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { brief, oneLine } from '../printable.ts'
@@ -30,7 +30,7 @@ interface Known {
 interface Sources {
   /** Made in nerve.config.ts. */
   readonly planned: readonly AnyDefinition[]
-  readonly files: readonly { readonly source: string; readonly definitions: readonly AnyDefinition[] }[]
+  readonly files: readonly LoadedFile[]
   readonly problems: readonly { readonly source: string; readonly message: string }[]
   readonly runs: readonly RunRow[]
 }
@@ -56,18 +56,14 @@ export async function run(invocation: Invocation): Promise<number> {
 async function look({ out, dir }: Invocation): Promise<Sources> {
   const config = await projectConfig(dir, out)
   const planned = (config?.definitions ?? []).filter((one) => isDefinition(one))
-  const files: { source: string; definitions: readonly AnyDefinition[] }[] = []
-  const problems: { source: string; message: string }[] = []
   const folder = join(dir, FOLDER)
   const sources = existsSync(folder) ? await definitionFiles(folder) : []
   if (sources.length > 0) await demandTrust(dir, folder, { ask: trustQuestion(out) })
-  for (const source of sources) {
-    try {
-      files.push({ source, definitions: await loadDefinitions(source) })
-    } catch (error) {
-      problems.push({ source, message: errorData(error).message })
-    }
-  }
+  const loaded = await definitionsIn(sources)
+  const files = loaded.filter(({ problem }) => problem === undefined)
+  const problems = loaded.flatMap(({ source, problem }) =>
+    problem === undefined ? [] : [{ source, message: errorData(problem).message }],
+  )
   const runs = await withRuns<RunRow[]>(
     dir,
     (host) => newestRuns(host, RUNS),
