@@ -5,6 +5,7 @@ import type { ResumePlan, Usage } from '../../journal/events.ts'
 import { amount, joined, money } from './event-lines.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
 import type { Output } from './output.ts'
+import { placeLines } from './place-lines.ts'
 import { clean, oneLine, readable, withoutStack } from './printable.ts'
 import { deadlineText } from './prompt.ts'
 import type { Tone } from './style.ts'
@@ -85,7 +86,7 @@ export function resultLines(out: Output, outcome: Outcome, now: number): string[
         ...value(end),
       ]
     case 'failed':
-      return [headline(out, row, 'bad'), failureText(outcome), hint(out, `nerve show ${row.run}`)]
+      return [headline(out, row, 'bad'), ...failureLines(outcome), hint(out, `nerve show ${row.run}`)]
     case 'cancelled':
       return [headline(out, row, 'warn')]
     case 'exhausted':
@@ -128,11 +129,11 @@ function value(end: Outcome['end']): string[] {
   return end?.type === 'run-completed' && end.output !== undefined ? [readable(end.output)] : []
 }
 
-function failureText(outcome: Outcome): string {
+function failureLines(outcome: Outcome): string[] {
   const { end, row } = outcome
-  if (end?.type !== 'run-failed') return row.error ?? ''
+  if (end?.type !== 'run-failed') return [row.error ?? '']
   const step = end.error.data?.['step']
-  return `${typeof step === 'string' ? `${step}: ` : ''}${end.error.message}`
+  return [`${typeof step === 'string' ? `${step}: ` : ''}${end.error.message}`, ...placeLines(end.error)]
 }
 
 function exhaustedLines(out: Output, row: RunRow): string[] {
