@@ -87,6 +87,11 @@ it('keeps what is imported when it is wanted in files of its own', () => {
   expect(files).toEqual(expect.arrayContaining(['sqlite-store.js', 'definition-file.js', 'dispatch.js', 'transfer.js']))
 })
 
+it('has a command that can be executed: npm makes it so only where it installs it, and a clone is built again', () => {
+  const cli = join(dist, 'surfaces', 'cli', 'main.js')
+  expect(spawnSync(cli, ['--version']).status).toBe(0)
+})
+
 it('has a command that runs a file, to which `nerve` means this package, behind every door', () => {
   const cli = join(dist, 'surfaces', 'cli', 'main.js')
   expect(run(cli, '--version')).toMatch(/^\d+\.\d+\.\d+$/)
