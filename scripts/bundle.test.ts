@@ -43,6 +43,21 @@ it('gives every door the same classes, under their own names', () => {
   expect(shown.split('\n')).toEqual(['Hello Ada', 'true true NerveError MemoryStore'])
 })
 
+it('tells a program what is needed when its Node is older than package.json says', () => {
+  const older = (node: string): string =>
+    program(`
+      Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${node}' } })
+      const { createHost } = await import('nerve')
+      const host = await createHost({ store: 'memory' }).catch((error) => console.log(error.code, error.message))
+      await host?.close()
+    `)
+  const { engines } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { engines: { node: string } }
+  const [, oldest = '', major = '', minor = ''] = /^>=((\d+)\.(\d+))$/.exec(engines.node) ?? []
+  expect(older(`${oldest}.0`)).toBe('')
+  for (const node of [`${major}.${Number(minor) - 1}.9`, `${Number(major) - 2}.99.0`])
+    expect(older(node)).toMatch(`package-missing Nerve needs Node ${oldest} or newer; this is v`)
+})
+
 it('loads one file behind the main door, and neither SQLite nor the streams of node:fs', () => {
   const core = readFileSync(join(dist, 'chunks', 'core.js'), 'utf8')
   expect(core.match(/^import .* from "\..*/gm)).toBeNull()

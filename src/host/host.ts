@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path'
 import { systemClock, type Clock } from '../base/clock.ts'
+import { demandNode } from '../base/demand-node.ts'
 import { milliseconds, type Duration } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Heard, Subscription } from '../engine/bus.ts'
@@ -122,6 +123,7 @@ export interface Host {
  * ```
  */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
+  demandNode()
   const clock = options.clock ?? systemClock
   const registry = options.registry ?? createRegistry()
   const onProblem =
