@@ -1,4 +1,5 @@
 /** Nodes that authors make themselves. */
+import { checkKnown } from '../base/check-known.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import { parseWith, type Schema } from '../base/schema.ts'
 import type { AnyNode, Node, NodeInfo, Policy, StepCall } from '../engine/definition.ts'
@@ -30,6 +31,7 @@ export interface NodeOptions<Input, Output> {
 type Execute<Input, Output> = (input: Input, call: StepCall) => Promise<Output> | Output
 
 const ABILITIES = ['start', 'stop', 'reset', 'interrupt', 'fork'] as const
+const KNOWN = ['description', 'kind', 'input', 'output', 'policy', 'effect', 'persistent', ...ABILITIES]
 
 /**
  * A node from a function. Used in steps of graphs, in control nodes and by `ctx.run`; known by its id when registered.
@@ -55,6 +57,7 @@ export function defineNode<Input = undefined, Output = unknown>(
       'bad-definition',
       `Node '${id}' has no function: defineNode(id, (input, call) => …, options?).`,
     )
+  checkKnown(`Node '${id}'`, options, KNOWN)
   const { description, kind = 'function', persistent = false, effect, policy, fork, ...abilities } = options
   const own = effect === undefined ? policy : { effect, ...policy }
   const { input, output: _output, ...lifecycle } = abilities
