@@ -1,7 +1,7 @@
 /** Nodes that authors make themselves. */
 import { checkKnown } from '../base/check-known.ts'
 import { NerveError } from '../base/nerve-error.ts'
-import { parseWith, type Schema } from '../base/schema.ts'
+import { parseWith, type Schema, type Unparsed } from '../base/schema.ts'
 import type { AnyNode, Node, NodeInfo, Policy, StepCall } from '../engine/definition.ts'
 import { isLabel } from '../engine/scope.ts'
 import type { Effect } from '../journal/events.ts'
@@ -42,6 +42,16 @@ const KNOWN = ['description', 'kind', 'input', 'output', 'policy', 'effect', 'pe
  * const shout = defineNode('shout', (text: string) => text.toUpperCase())
  * ```
  */
+export function defineNode<Input, Output, Given>(
+  id: string,
+  execute: Execute<Input, Output>,
+  options: NodeOptions<Input, Output> & { readonly input: Schema<Input, Given> },
+): Node<Unparsed<Input, Given>, Output>
+export function defineNode<Input = undefined, Output = unknown>(
+  id: string,
+  execute: Execute<Input, Output>,
+  options?: NodeOptions<Input, Output>,
+): Node<Input, Output>
 export function defineNode<Input = undefined, Output = unknown>(
   id: string,
   execute: Execute<Input, Output>,

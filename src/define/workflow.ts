@@ -1,4 +1,5 @@
 import { NerveError } from '../base/nerve-error.ts'
+import type { Schema, Unparsed } from '../base/schema.ts'
 import type { Context, Definition, WorkflowOptions } from '../engine/definition.ts'
 import { isLabel } from '../engine/scope.ts'
 
@@ -17,6 +18,11 @@ type Run<Input, Output> = (ctx: Context<Input>, input: Input) => Promise<Output>
  * ```
  */
 export function workflow<Input, Output>(name: string, run: Run<Input, Output>): Definition<Input, Output>
+export function workflow<Input, Output, Given>(
+  name: string,
+  options: WorkflowOptions<Input, Output> & { readonly input: Schema<Input, Given> },
+  run: Run<Input, Output>,
+): Definition<Unparsed<Input, Given>, Output>
 export function workflow<Input, Output>(
   name: string,
   options: WorkflowOptions<Input, Output>,
