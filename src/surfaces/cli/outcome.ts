@@ -2,6 +2,7 @@
 import { showDuration } from '../../base/duration.ts'
 import type { InboxRow, RunEvent, RunRow } from '../../host/api.ts'
 import type { ResumePlan, Usage } from '../../journal/events.ts'
+import { asCalled } from './as-called.ts'
 import { amount, joined, money } from './event-lines.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
 import type { Output } from './output.ts'
@@ -197,7 +198,7 @@ function signalLines(out: Output, outcome: Outcome, now: number): string[] {
 }
 
 function hint(out: Output, command: string): string {
-  return out.tone(`  ${command}`, 'bold')
+  return out.tone(`  ${asCalled(command)}`, 'bold')
 }
 
 /** Its label, or its number when nobody can type that. */
