@@ -120,7 +120,7 @@ describe('run', () => {
 
   test('a spent budget ends with 4, and a larger one goes on without repeating anything', async () => {
     const { nerve, effects } = open({ 'costly.ts': files.costly })
-    const spent = await nerve(['run', 'costly.ts', '--budget', 'usd=2,tokens=100k'])
+    const spent = await nerve(['run', 'costly.ts', '--budget', 'tokens=100k,usd=2'])
     expect(spent.code).toBe(4)
     expect(spent.out).toMatch(/usd: \$2\.00 of \$2\.00/)
     const run = /nerve resume (\w+) --budget usd=N/.exec(spent.out)?.[1] ?? ''

@@ -138,16 +138,18 @@ function failureLines(outcome: Outcome): string[] {
 }
 
 function exhaustedLines(out: Output, row: RunRow): string[] {
-  const { budget = {}, usage } = row
+  const { budget = {} } = row
+  const usage = row.usage as Readonly<Record<string, number | undefined>>
   const lines = Object.entries(budget).flatMap(([name, limit]) => {
-    const used = (usage as Record<string, number | undefined>)[name] ?? 0
+    const used = usage[name] ?? 0
     return name === 'depth'
       ? []
       : [
           `  ${name}: ${name === 'usd' ? money(used) : amount(used)} of ${name === 'usd' ? money(Number(limit)) : amount(Number(limit))}`,
         ]
   })
-  const first = Object.keys(budget)[0] ?? 'usd'
+  const limits = Object.entries(budget).filter(([name]) => name !== 'depth')
+  const [first = 'usd'] = limits.find(([name, limit]) => (usage[name] ?? 0) >= Number(limit)) ?? limits[0] ?? []
   return [
     'The budget is spent; nothing new starts.',
     ...lines,
