@@ -97,6 +97,19 @@ it.each(['testing', 'models', 'mcp', 'gateway', 'agents'])(
   },
 )
 
+it('names no optional package to a bundler, which would look for it and stop', () => {
+  const { peerDependencies } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
+    peerDependencies: object
+  }
+  const text = readdirSync(join(dist, 'chunks'), { encoding: 'utf8' })
+    .filter((file) => file.endsWith('.js'))
+    .map((file) => readFileSync(join(dist, 'chunks', file), 'utf8'))
+    .join('\n')
+  const named = [...text.matchAll(/\b(?:import\(|from |import )\s*["'`]([^"'`.]+)["'`]/g)].map(([, name = '']) => name)
+  const known = Object.keys(peerDependencies)
+  expect(named.filter((name) => known.some((peer) => name === peer || name.startsWith(`${peer}/`)))).toEqual([])
+})
+
 it('keeps what is imported when it is wanted in files of its own', () => {
   const files = readdirSync(join(dist, 'chunks'))
   expect(files).toEqual(expect.arrayContaining(['sqlite-store.js', 'definition-file.js', 'dispatch.js', 'transfer.js']))
