@@ -16,7 +16,7 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   dir: {
     type: 'string',
     value: 'FOLDER',
-    help: 'the project folder (default: the nearest with .nerve, or package.json)',
+    help: 'the project folder (default: the nearest with .nerve; else with package.json or .git; else this one)',
   },
   local: { type: 'boolean', help: 'in this process, without the daemon (also NERVE_LOCAL=1)' },
   verbose: { type: 'boolean', help: 'show stack traces (also NERVE_DEBUG=1)' },
