@@ -43,6 +43,21 @@ it('gives every door the same classes, under their own names', () => {
   expect(shown.split('\n')).toEqual(['Hello Ada', 'true true NerveError MemoryStore'])
 })
 
+it('tells a program what is needed when its Node is older than package.json says', () => {
+  const older = (node: string): string =>
+    program(`
+      Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${node}' } })
+      const { createHost } = await import('nerve')
+      const host = await createHost({ store: 'memory' }).catch((error) => console.log(error.code, error.message))
+      await host?.close()
+    `)
+  const { engines } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { engines: { node: string } }
+  const [, oldest = '', major = '', minor = ''] = /^>=((\d+)\.(\d+))$/.exec(engines.node) ?? []
+  expect(older(`${oldest}.0`)).toBe('')
+  for (const node of [`${major}.${Number(minor) - 1}.9`, `${Number(major) - 2}.99.0`])
+    expect(older(node)).toMatch(`package-missing Nerve needs Node ${oldest} or newer; this is v`)
+})
+
 it('loads one file behind the main door, and neither SQLite nor the streams of node:fs', () => {
   const core = readFileSync(join(dist, 'chunks', 'core.js'), 'utf8')
   expect(core.match(/^import .* from "\..*/gm)).toBeNull()
@@ -82,9 +97,27 @@ it.each(['testing', 'models', 'mcp', 'gateway', 'agents'])(
   },
 )
 
+it('names no optional package to a bundler, which would look for it and stop', () => {
+  const { peerDependencies } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
+    peerDependencies: object
+  }
+  const text = readdirSync(join(dist, 'chunks'), { encoding: 'utf8' })
+    .filter((file) => file.endsWith('.js'))
+    .map((file) => readFileSync(join(dist, 'chunks', file), 'utf8'))
+    .join('\n')
+  const named = [...text.matchAll(/\b(?:import\(|from |import )\s*["'`]([^"'`.]+)["'`]/g)].map(([, name = '']) => name)
+  const known = Object.keys(peerDependencies)
+  expect(named.filter((name) => known.some((peer) => name === peer || name.startsWith(`${peer}/`)))).toEqual([])
+})
+
 it('keeps what is imported when it is wanted in files of its own', () => {
   const files = readdirSync(join(dist, 'chunks'))
   expect(files).toEqual(expect.arrayContaining(['sqlite-store.js', 'definition-file.js', 'dispatch.js', 'transfer.js']))
+})
+
+it('has a command that can be executed: npm makes it so only where it installs it, and a clone is built again', () => {
+  const cli = join(dist, 'surfaces', 'cli', 'main.js')
+  expect(spawnSync(cli, ['--version']).status).toBe(0)
 })
 
 it('has a command that runs a file, to which `nerve` means this package, behind every door', () => {

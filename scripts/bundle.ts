@@ -7,7 +7,7 @@
  * What `src/index.ts` reaches without `import()` is one file, shared by all doors, so that a class is the same one whichever
  * door it came through. What is imported when it is wanted stays in files of its own. Nothing is renamed.
  */
-import { readFileSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown, type InputOptions, type OutputOptions } from 'rolldown'
@@ -21,9 +21,11 @@ const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'),
 }
 const PEERS = Object.keys(peerDependencies)
 
+const COMMAND = 'surfaces/cli/main'
+
 const ENTRIES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(DOORS.map(({ source, built }) => [built.replace(/^dist\/|\.js$/g, ''), join(ROOT, source)])),
-  'surfaces/cli/main': join(ROOT, 'src', 'surfaces', 'cli', 'main.ts'),
+  [COMMAND]: join(ROOT, 'src', 'surfaces', 'cli', 'main.ts'),
 }
 
 const INPUT: InputOptions = {
@@ -81,6 +83,8 @@ const BROWSER: InputOptions = {
 /** Writes the JavaScript of the package into a folder; `programs` are further files that share it, each under its name. */
 export async function bundle(folder: string, programs: Readonly<Record<string, string>> = {}): Promise<void> {
   await write({ ...INPUT, input: { ...ENTRIES, ...programs } }, output(folder))
+  // npm does so where it installs it. A project that uses a clone links to it, and the clone is built again.
+  chmodSync(join(folder, `${COMMAND}.js`), 0o755)
   await write(BROWSER, { dir: join(folder, 'browser'), format: 'es', codeSplitting: false })
 }
 

@@ -1,16 +1,19 @@
 import { NerveError, type ErrorCode } from './nerve-error.ts'
 
-/** Any schema library that speaks Standard Schema (zod, valibot, arktype and others) fits this shape. */
-export interface Schema<Value = unknown> {
+/** Any schema library that speaks Standard Schema (zod, valibot, arktype and others) fits this shape. It takes `Given`, and gives `Value`. */
+export interface Schema<Value = unknown, Given = unknown> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<Value> | Promise<SchemaResult<Value>>
-    readonly types?: { readonly input: unknown; readonly output: Value } | undefined
+    readonly types?: { readonly input: Given; readonly output: Value } | undefined
     /** What it takes, as a JSON Schema: libraries that can say it have this. */
     readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => unknown } | undefined
   }
 }
+
+/** What somebody has to give for what a schema makes of it: the same, when the schema does not say. */
+export type Unparsed<Value, Given> = unknown extends Given ? Value : Given
 
 export type SchemaResult<Value> =
   | { readonly value: Value; readonly issues?: undefined }

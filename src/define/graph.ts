@@ -1,4 +1,5 @@
 /** A graph: steps with dependencies. It is a definition, and so a step of other graphs. */
+import { checkKnown } from '../base/check-known.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type {
   AnyRunnable,
@@ -18,6 +19,7 @@ import { checkSteps, layOut, sortSteps, type GraphStep, type StepFacts } from '.
 import { streamGraph, type StepEvent, type StreamHost } from './graph-stream.ts'
 import { mermaid, outlineOf, outlineText } from './outline.ts'
 import { expansionOf } from './expansion.ts'
+import { WORKFLOW_OPTIONS } from './workflow.ts'
 
 export interface GraphOptions<Input = unknown> extends Omit<WorkflowOptions<Input>, 'errorPolicy'> {
   /** How many steps may run at a time (default: as many as are ready). */
@@ -154,6 +156,7 @@ export function graph<Input = unknown>(name: string, options: GraphOptions<Input
       'bad-definition',
       `${JSON.stringify(name)} is not a name for a graph. Use 1 to 200 characters without '/', '#' and line breaks.`,
     )
+  checkKnown(`Graph '${name}'`, options, [...WORKFLOW_OPTIONS, 'maxParallel'])
   checkMaxParallel(`Graph '${name}'`, options.maxParallel)
   return new GraphBuilder(name, options, []) as unknown as Graph<Input>
 }
@@ -163,6 +166,8 @@ export function checkMaxParallel(what: string, most = Infinity): void {
   if (most === Infinity || (Number.isInteger(most) && most >= 1)) return
   throw new NerveError('bad-definition', `${what}: maxParallel is ${most}; give a whole number from 1.`)
 }
+
+const STEP = ['after', 'input', 'inputFn', 'when', 'policy', 'parser', 'handles']
 
 type Returns = (results: Record<string, unknown>, facts: StepFacts) => unknown
 type Given = Omit<GraphStep, 'id' | 'node' | 'after'> & { readonly after?: readonly string[] }
@@ -200,7 +205,12 @@ class GraphBuilder {
   }
 
   step(id: string, node: AnyRunnable | string, options: Given = {}): this {
-    this.#steps.push({ ...options, id, node, after: options.after ?? NONE })
+    const { written: _written, ...given } = options
+    checkKnown(`Step '${id}'`, given, STEP)
+    const { after = NONE } = given
+    if (!Array.isArray(after))
+      throw new NerveError('bad-option', `Step '${id}': after is ${JSON.stringify(after)}; give a list of ids.`)
+    this.#steps.push({ ...options, id, node, after })
     this.#validated = false
     return this
   }

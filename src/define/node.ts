@@ -1,6 +1,7 @@
 /** Nodes that authors make themselves. */
+import { checkKnown } from '../base/check-known.ts'
 import { NerveError } from '../base/nerve-error.ts'
-import { parseWith, type Schema } from '../base/schema.ts'
+import { parseWith, type Schema, type Unparsed } from '../base/schema.ts'
 import type { AnyNode, Node, NodeInfo, Policy, StepCall } from '../engine/definition.ts'
 import { isLabel } from '../engine/scope.ts'
 import type { Effect } from '../journal/events.ts'
@@ -30,6 +31,7 @@ export interface NodeOptions<Input, Output> {
 type Execute<Input, Output> = (input: Input, call: StepCall) => Promise<Output> | Output
 
 const ABILITIES = ['start', 'stop', 'reset', 'interrupt', 'fork'] as const
+const KNOWN = ['description', 'kind', 'input', 'output', 'policy', 'effect', 'persistent', ...ABILITIES]
 
 /**
  * A node from a function. Used in steps of graphs, in control nodes and by `ctx.run`; known by its id when registered.
@@ -40,6 +42,16 @@ const ABILITIES = ['start', 'stop', 'reset', 'interrupt', 'fork'] as const
  * const shout = defineNode('shout', (text: string) => text.toUpperCase())
  * ```
  */
+export function defineNode<Input, Output, Given>(
+  id: string,
+  execute: Execute<Input, Output>,
+  options: NodeOptions<Input, Output> & { readonly input: Schema<Input, Given> },
+): Node<Unparsed<Input, Given>, Output>
+export function defineNode<Input = undefined, Output = unknown>(
+  id: string,
+  execute: Execute<Input, Output>,
+  options?: NodeOptions<Input, Output>,
+): Node<Input, Output>
 export function defineNode<Input = undefined, Output = unknown>(
   id: string,
   execute: Execute<Input, Output>,
@@ -55,6 +67,7 @@ export function defineNode<Input = undefined, Output = unknown>(
       'bad-definition',
       `Node '${id}' has no function: defineNode(id, (input, call) => …, options?).`,
     )
+  checkKnown(`Node '${id}'`, options, KNOWN)
   const { description, kind = 'function', persistent = false, effect, policy, fork, ...abilities } = options
   const own = effect === undefined ? policy : { effect, ...policy }
   const { input, output: _output, ...lifecycle } = abilities

@@ -1,4 +1,5 @@
 import { NerveError } from '../base/nerve-error.ts'
+import type { Schema, Unparsed } from '../base/schema.ts'
 import type { Context, Definition, WorkflowOptions } from '../engine/definition.ts'
 import { isLabel } from '../engine/scope.ts'
 
@@ -17,6 +18,11 @@ type Run<Input, Output> = (ctx: Context<Input>, input: Input) => Promise<Output>
  * ```
  */
 export function workflow<Input, Output>(name: string, run: Run<Input, Output>): Definition<Input, Output>
+export function workflow<Input, Output, Given>(
+  name: string,
+  options: WorkflowOptions<Input, Output> & { readonly input: Schema<Input, Given> },
+  run: Run<Input, Output>,
+): Definition<Unparsed<Input, Given>, Output>
 export function workflow<Input, Output>(
   name: string,
   options: WorkflowOptions<Input, Output>,
@@ -43,16 +49,24 @@ export function workflow<Input, Output>(
   return Object.freeze({ kind: 'workflow', name, options, run })
 }
 
-const KNOWN: readonly string[] = ['description', 'input', 'output', 'params', 'budget', 'errorPolicy', 'durability']
+export const WORKFLOW_OPTIONS: readonly string[] = [
+  'description',
+  'input',
+  'output',
+  'params',
+  'budget',
+  'errorPolicy',
+  'durability',
+]
 
 function checkOptions<Input, Output>(name: string, options: WorkflowOptions<Input, Output>): void {
   if (typeof options !== 'object' || options === null)
     throw new NerveError('bad-definition', `The options of workflow '${name}' are not an object.`)
-  const unknown = Object.keys(options).filter((key) => !KNOWN.includes(key))
+  const unknown = Object.keys(options).filter((key) => !WORKFLOW_OPTIONS.includes(key))
   if (unknown.length > 0)
     throw new NerveError(
       'bad-definition',
-      `Workflow '${name}' has unknown options: ${unknown.join(', ')}. Known: ${KNOWN.join(', ')}.`,
+      `Workflow '${name}' has unknown options: ${unknown.join(', ')}. Known: ${WORKFLOW_OPTIONS.join(', ')}.`,
     )
   const { errorPolicy, durability } = options
   if (errorPolicy !== undefined && !['stop', 'skip', 'continue'].includes(errorPolicy)) {

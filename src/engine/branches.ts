@@ -1,4 +1,5 @@
 /** all, map and race: each branch is a scope of its own, so labels and results of branches never mix. */
+import { checkKnown } from '../base/check-known.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { ScopeKind } from '../journal/events.ts'
 import type { MapOptions, RaceOptions, ScopeOptions } from './definition.ts'
@@ -16,6 +17,7 @@ export async function all<Output>(
   options: ScopeOptions,
 ): Promise<Output[]> {
   checkBranches('all', branches)
+  checkKnown('ctx.all', options, ['label'])
   const place = execution.enter(options.label ?? 'all')
   announce(execution, place, 'all', branches.length)
   const scopes = branches.map((_, index) => branchPlace(execution, place, index))
@@ -31,6 +33,7 @@ export async function map<Item, Output>(
   run: (item: Item, index: number) => Promise<Output> | Output,
   options: MapOptions<Item>,
 ): Promise<Output[]> {
+  checkKnown('ctx.map', options, ['concurrency', 'key', 'label'])
   const keys = itemKeys(items, options)
   const most = options.concurrency ?? Infinity
   if (!(most >= 1)) throw new NerveError('bad-option', `map: concurrency is ${most}; give a number from 1.`)
@@ -48,6 +51,7 @@ export async function race<Output>(
   options: RaceOptions,
 ): Promise<Output> {
   checkBranches('race', branches)
+  checkKnown('ctx.race', options, ['until', 'label'])
   if (branches.length === 0) throw new NerveError('bad-option', 'race needs at least one branch.')
   const place = execution.enter(options.label ?? 'race')
   const recorded = execution.take(place.path, 'scope')

@@ -1,4 +1,5 @@
 /** Child runs: runs of their own, linked to their parent, inside its budget and its cancel. */
+import { checkKnown } from '../base/check-known.ts'
 import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
 import type { ChildEnded } from '../journal/events.ts'
 import { statusOf } from '../journal/fold.ts'
@@ -28,6 +29,7 @@ export async function child(execution: Execution, children: ChildStarter, start:
   if (typeof definition !== 'object' || definition === null || typeof definition.run !== 'function') {
     throw new NerveError('bad-definition', 'child needs a definition: ctx.child(definition, input).')
   }
+  checkKnown('ctx.child', options, ['label', 'params', 'budget'])
   const place = execution.enter(options.label ?? (isLabel(definition.name) ? definition.name : 'child'))
   const recorded = execution.take(place.path, 'child')
   if (recorded?.type === 'child-ended') {

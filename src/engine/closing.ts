@@ -68,9 +68,9 @@ export async function giveUp({ root, epoch }: Tree, store: JournalStore, host: s
 const LOAD_MS = 1_000
 
 /** Waits for runs that are being taken, but not for a file that takes its time to load. */
-export async function loaded(loading: ReadonlyMap<string, Promise<unknown>>): Promise<void> {
+export async function loaded(...loading: readonly ReadonlyMap<string, Promise<unknown>>[]): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, LOAD_MS)
-  await Promise.race([Promise.allSettled(loading.values()), late])
+  await Promise.race([Promise.allSettled(loading.flatMap((some) => [...some.values()])), late])
   clearTimeout(timer)
 }

@@ -3,7 +3,7 @@ import { milliseconds } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import { all, map, race, scope } from './branches.ts'
 import { child, type ChildStarter } from './child.ts'
-import type { AskOptions, Context } from './definition.ts'
+import type { AskOptions, Context, RaceOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { EXECUTION, runNode } from './run-node.ts'
 import { handled, step } from './step.ts'
@@ -43,7 +43,8 @@ export function createContext(execution: Execution, children: ChildStarter): Con
     emit: (name, data) => emit(execution, name, data),
     all: (branches, options = {}) => settled(execution, () => all(execution, branches as never, options)) as never,
     map: (items, run, options = {}) => settled(execution, () => map(execution, items, run, options)),
-    race: (branches, options = {}) => settled(execution, () => race(execution, branches, options)),
+    race: (branches: readonly (() => unknown)[], options: RaceOptions = {}) =>
+      settled(execution, () => race(execution, branches, options)) as never,
     scope: (label, run) => settled(execution, () => scope(execution, label, run)),
     // Called on the context of whatever definition runs: that one's params are handed on.
     run(this: Context, node: unknown, input: unknown, options = {}) {

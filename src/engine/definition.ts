@@ -311,6 +311,10 @@ export interface Context<Input = unknown> {
     run: (item: Item, index: number) => Promise<Output> | Output,
     options?: MapOptions<Item>,
   ): Promise<Output[]>
+  race<const Branches extends readonly (() => unknown)[]>(
+    branches: Branches,
+    options?: RaceOptions,
+  ): Promise<Awaited<ReturnType<Branches[number]>>>
   race<Output>(branches: readonly (() => Promise<Output> | Output)[], options?: RaceOptions): Promise<Output>
   /** A part of the run in which labels are counted on their own. When it throws, what still runs in it is stopped. */
   scope<Output>(label: string, run: () => Promise<Output> | Output): Promise<Output>

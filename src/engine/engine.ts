@@ -278,7 +278,7 @@ export class Engine implements TreeEvents, ChildStarter {
 
   async #close(): Promise<void> {
     this.#drain?.end()
-    await loaded(this.#loading)
+    await loaded(this.#loading, this.#turns.taken)
     await this.committer.drained()
     const error = new NerveError('host-closed', 'The host was closed. The run goes on when a host takes it up again.')
     for (const tree of this.#live.values())

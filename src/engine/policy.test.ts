@@ -45,6 +45,7 @@ describe('checkStepOptions', () => {
       { onError: null },
       { effect: 'twice' },
       { reserve: { usd: Number.NaN } },
+      { retries: 3 },
     ]
     for (const options of wrong)
       expect(() => checkStepOptions('a', options as never), JSON.stringify(options)).toThrow(NerveError)

@@ -1,10 +1,14 @@
 /** Step policies as pure functions: what is allowed, how long to wait, what cannot be helped by trying again. */
+import { checkKnown } from '../base/check-known.ts'
 import { milliseconds } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Usage } from '../journal/events.ts'
 import type { Backoff, StepOptions } from './definition.ts'
 
+const STEP = ['attempts', 'backoff', 'timeout', 'onError', 'effect', 'input', 'reserve'] as const
+
 export function checkStepOptions<Output>(label: string, options: StepOptions<Output>): void {
+  checkKnown(`Step '${label}'`, options, STEP)
   const { attempts, timeout, backoff, onError, effect, reserve } = options
   const wrong = (text: string): never => {
     throw new NerveError('bad-option', `Step '${label}': ${text}`, { data: { label } })

@@ -230,7 +230,8 @@ interface Inlining {
 async function inline(execution: Execution, context: Context, inlining: Inlining): Promise<unknown> {
   const { definition, options } = inlining
   const label = options.label ?? (isLabel(definition.name) ? definition.name : definition.kind)
-  checkStepOptions(label, options)
+  const { label: _label, params: _params, parser: _parser, ...policy } = options
+  checkStepOptions(label, policy)
   if (definition.options.budget !== undefined)
     throw new NerveError(
       'bad-option',

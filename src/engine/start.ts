@@ -1,4 +1,5 @@
 /** Checks made before a run exists: what they refuse leaves nothing behind. */
+import { checkKnown } from '../base/check-known.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import { parseWith } from '../base/schema.ts'
 import { checkValue } from '../base/value.ts'
@@ -15,10 +16,15 @@ export interface StartOptions extends Actor {
   readonly source?: string
 }
 
-export async function checkInput(definition: AnyDefinition, input: unknown, names: Names): Promise<unknown> {
+/** What nobody can start, before anything is done for it. */
+export function checkStart(definition: AnyDefinition, options: StartOptions): void {
   if (typeof definition !== 'object' || definition === null || typeof definition.run !== 'function') {
     throw new NerveError('bad-definition', 'This is not a definition. Make one with workflow(name, options, fn).')
   }
+  checkKnown('start', options, ['input', 'params', 'budget', 'durability', 'source', 'by', 'via'])
+}
+
+export async function checkInput(definition: AnyDefinition, input: unknown, names: Names): Promise<unknown> {
   checkDefinition(definition, names)
   const schema = definition.options.input
   const what = `The input of '${definition.name}'`

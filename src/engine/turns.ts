@@ -2,6 +2,11 @@
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
+  /** What is being done, and waits for its turn. */
+  get taken(): ReadonlyMap<string, Promise<void>> {
+    return this.#last
+  }
+
   /** Resolves when nobody has the turn. */
   async free(root: string): Promise<void> {
     await this.#last.get(root)

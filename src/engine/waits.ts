@@ -1,4 +1,5 @@
 /** Waiting: questions, signals and timers. Each is an event when it starts and an event when it ends. */
+import { checkKnown } from '../base/check-known.ts'
 import { milliseconds } from '../base/duration.ts'
 import { isRecord } from '../base/json-schema.ts'
 import { NerveError } from '../base/nerve-error.ts'
@@ -28,12 +29,15 @@ export interface OpenAsk {
   readonly accept: (value: unknown, actor: Actor) => Promise<void>
 }
 
+const ASK = ['choices', 'schema', 'deadline', 'onDeadline', 'label', 'detail'] as const
+
 export function ask(
   execution: Execution,
   prompt: string,
   options: AskOptions<string, unknown>,
   kind: QuestionKind,
 ): Promise<unknown> {
+  checkKnown(`ctx.${kind}`, options, ASK)
   checkAsk(prompt, options)
   const place = execution.enter(options.label ?? kind)
   return askAt(execution, place, { prompt, options, kind })
@@ -157,6 +161,7 @@ export function openQuestion(execution: Execution, place: Place, opening: Openin
 
 export function waitFor(execution: Execution, name: string, options: WaitOptions): Promise<unknown> {
   if (typeof name !== 'string' || name === '') throw new NerveError('bad-option', 'waitFor needs the name of a signal.')
+  checkKnown('ctx.waitFor', options, ['deadline', 'schema', 'label'])
   const place = execution.enter(options.label ?? `wait-${name}`)
   const { path } = place
   const recorded = execution.take(path, 'wait')

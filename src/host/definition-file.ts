@@ -4,17 +4,20 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
-import { extname, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { basename, extname, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { placeOf } from '../base/error-place.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { AnyDefinition, AnyNode, AnyRunnable } from '../engine/definition.ts'
 import { isDefinition, isNode } from '../engine/run-node.ts'
 import { addressOf, importedAddress, isInstalled, notLoaded, noticeChanges } from './module-versions.ts'
 import { SPEC_KINDS } from './spec-kinds.ts'
 
-const CODE_KINDS: readonly string[] = ['.ts', '.mts', '.js', '.mjs']
+const CODE_KINDS: readonly string[] = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs']
 export const KINDS: readonly string[] = [...CODE_KINDS, ...SPEC_KINDS]
 const TYPESCRIPT = import.meta.url.endsWith('.ts')
+/** How long a file may take to load. */
+const LOAD_MS = 60_000
 
 /** Where `nerve` and its doors are, built or not: what the package itself says. */
 function findDoors(): ReadonlyMap<string, string> {
@@ -41,9 +44,9 @@ function hook(): void {
       if (door !== undefined)
         return { url: door, shortCircuit: true, format: TYPESCRIPT ? 'module-typescript' : 'module' }
       const found = next(specifier, context)
+      const url = importedAddress(found.url, context.parentURL)
       // Modules that are required are kept under their path.
-      if (context.conditions?.includes('require') === true) return found
-      return { ...asModule(found), url: importedAddress(found.url, context.parentURL) }
+      return context.conditions?.includes('require') === true ? found : { ...asModule(found), url }
     },
   })
 }
@@ -53,17 +56,18 @@ const MODULE_SYNTAX = /^(?:import|export)[\s{*]/m
 const OLDER_SYNTAX = /\bmodule\.exports\b|^exports\./m
 
 /**
- * The package around a file may say that its files are of the older kind, as `npm init` makes it say. A definition that is written as
- * a module is one all the same.
+ * The package around a file may say that its files are of the older kind, as `npm init` makes it say, or nothing. A definition that is
+ * written as a module is one all the same.
  */
 function asModule<Found extends { readonly url: string; readonly format?: string | null | undefined }>(
   found: Found,
 ): Found {
   const { url, format } = found
-  if (!/^commonjs(-typescript)?$/.test(format ?? '') || !url.startsWith('file:') || isInstalled(url)) return found
+  const isOpen = /^commonjs(-typescript)?$/.test(format ?? 'commonjs') && /^file:.*\.[jt]s(\?|$)/.test(url)
+  if (!isOpen || isInstalled(url)) return found
   const text = readFileSync(new URL(url), 'utf8')
   if (!MODULE_SYNTAX.test(text) || OLDER_SYNTAX.test(text)) return found
-  return { ...found, format: format?.replace('commonjs', 'module') }
+  return { ...found, format: /\.ts(\?|$)/.test(url) ? 'module-typescript' : 'module' }
 }
 
 /**
@@ -111,15 +115,32 @@ export async function importFile(file: string): Promise<Readonly<Record<string, 
   const url = pathToFileURL(resolve(file)).href
   try {
     noticeChanges()
-    return (await import(addressOf(url))) as Record<string, unknown>
+    return (await inTime(import(addressOf(url)))) as Record<string, unknown>
   } catch (cause) {
     notLoaded(url)
     throw new NerveError('bad-file', `${file} could not be loaded: ${reason(cause)}`, { cause })
   }
 }
 
+/** A module may wait at its top level. For what never comes, it is not waited without a word. */
+async function inTime<Loaded>(loading: Promise<Loaded>): Promise<Loaded> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const giveUp = (): void =>
+    reject(new NerveError('timeout', 'a top-level await in it, or in what it imports, does not end.'))
+  const late = setTimeout(giveUp, LOAD_MS).unref()
+  // Nothing is left that could end it.
+  process.once('beforeExit', giveUp)
+  try {
+    return await Promise.race([loading, promise])
+  } finally {
+    clearTimeout(late)
+    process.off('beforeExit', giveUp)
+  }
+}
+
 async function loadCode(file: string): Promise<readonly AnyRunnable[]> {
-  const { default: main, ...named } = await importFile(file)
+  const { default: exported, ...named } = await importFile(file)
+  const main = isCompiled(exported) ? exported.default : exported
   const found = [main, ...Object.values(named)].filter((one) => isDefinition(one) || isNode(one))
   return [...new Set(found)]
 }
@@ -132,10 +153,27 @@ async function alone(node: AnyNode): Promise<AnyDefinition> {
     .returns((results): unknown => results[node.id])
 }
 
+/** What a compiler makes of `export default` for the older kind of modules. */
+function isCompiled(exported: unknown): exported is { readonly default?: unknown } {
+  return typeof exported === 'object' && exported !== null && '__esModule' in exported
+}
+
 function reason(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
-  const code = (cause as NodeJS.ErrnoException).code
-  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
-    return `${cause.message}. Only syntax that can be erased is supported (no enum, namespace or parameter properties).`
-  return cause.message
+  const { code, url } = cause as { readonly code?: unknown; readonly url?: unknown }
+  if (code === 'ERR_MODULE_NOT_FOUND') return `${cause.message}${typeof url === 'string' ? otherEnding(url) : ''}`
+  const place = code === 'timeout' ? undefined : placeOf(cause.stack)
+  const message = place === undefined ? cause.message : `${cause.message} (${place})`
+  return code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
+    ? `${message}. Only syntax that can be erased is supported (no enum, namespace or parameter properties).`
+    : message
+}
+
+/** Files are imported by their whole names, which not every tool asks for. */
+function otherEnding(url: string): string {
+  if (!url.startsWith('file:')) return ''
+  const path = fileURLToPath(url)
+  const plain = path.replace(/\.[mc]?js$/, '')
+  const there = CODE_KINDS.flatMap((kind) => [`${plain}${kind}`, `${path}${kind}`]).find((one) => existsSync(one))
+  return there === undefined ? '' : `. Its name is ${basename(there)} here: import it with its ending.`
 }

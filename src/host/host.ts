@@ -4,7 +4,9 @@
  * 'nerve'` stays quick.
  */
 import { resolve } from 'node:path'
+import { checkKnown } from '../base/check-known.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
+import { demandNode } from '../base/demand-node.ts'
 import { milliseconds, type Duration } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Heard, Subscription } from '../engine/bus.ts'
@@ -15,7 +17,7 @@ import type { ForkOptions } from '../engine/fork.ts'
 import { Keeper, recoverRuns, type Recovered } from '../engine/recovery.ts'
 import type { Replayed } from '../engine/replay.ts'
 import { isDefinition } from '../engine/run-node.ts'
-import type { StartOptions } from '../engine/start.ts'
+import { checkStart, type StartOptions } from '../engine/start.ts'
 import { divergence } from '../engine/troubles.ts'
 import type { Actor, Durability, Entry, ResumePlan, RunStatus } from '../journal/events.ts'
 import type { JournalStore } from '../journal/port.ts'
@@ -50,6 +52,11 @@ export interface HostOptions {
   /** Hears of trouble that belongs to no caller: failing subscribers, runs that could not be woken. */
   readonly onProblem?: (error: unknown) => void
 }
+
+const HOST = [
+  ...(['dir', 'store', 'durability', 'definitions', 'registry', 'sessions'] as const),
+  ...(['recover', 'wake', 'maxResident', 'clock', 'onProblem'] as const),
+]
 
 export type StartMore = Omit<StartOptions, 'input'>
 
@@ -122,6 +129,8 @@ export interface Host {
  * ```
  */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
+  demandNode()
+  checkKnown('createHost', options, HOST)
   const clock = options.clock ?? systemClock
   const registry = options.registry ?? createRegistry()
   const onProblem =
@@ -200,6 +209,7 @@ class LocalHost implements Host {
     input?: Input,
     options: StartMore = {},
   ): Promise<Handle<Output>> {
+    checkStart(definition, options)
     const { source } = options
     const start = { ...options, ...(input === undefined ? {} : { input }) }
     if (source !== undefined) await this.#sources.know(source, definition)

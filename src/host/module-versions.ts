@@ -4,6 +4,7 @@
  * address: it is the same module, with the same nodes, as before.
  */
 import { readFileSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { contentHash } from '../base/value.ts'
 
@@ -12,18 +13,25 @@ interface Known {
   stamp: string
   hash: string
   version: number
+  readonly path: string
   /** The files that import it. */
   readonly importers: Set<string>
 }
 
 const files = new Map<string, Known>()
+/** What was required, by its path. */
+const { cache: required } = createRequire(import.meta.url)
 const MARK = '?nerve='
 
 /** The address to load a file under, by its plain one: the first time that is the same. */
 export function addressOf(url: string): string {
   const known = files.get(url)
-  if (known === undefined) files.set(url, { stamp: stampOf(url), hash: hashOf(url), version: 1, importers: new Set() })
+  if (known === undefined) files.set(url, first(fileURLToPath(url)))
   return known === undefined || known.version === 1 ? url : `${url}${MARK}${known.version}`
+}
+
+function first(path: string): Known {
+  return { stamp: stampOf(path), hash: hashOf(path), version: 1, path, importers: new Set() }
 }
 
 /** The address of what a module imports: for files of an author that import files of an author, the one of now. */
@@ -38,11 +46,11 @@ export function importedAddress(url: string, parent: string | undefined): string
 /** Looks which of the known files have changed. */
 export function noticeChanges(): void {
   const changed: Known[] = []
-  for (const [url, known] of files) {
-    const stamp = stampOf(url)
+  for (const known of files.values()) {
+    const stamp = stampOf(known.path)
     if (stamp === known.stamp) continue
     known.stamp = stamp
-    const hash = hashOf(url)
+    const hash = hashOf(known.path)
     if (hash === known.hash) continue
     known.hash = hash
     changed.push(known)
@@ -61,6 +69,7 @@ function outdate(changed: readonly Known[]): void {
   // A set that grows while it is walked is walked to its end.
   for (const known of outdated) {
     known.version += 1
+    delete required[known.path]
     for (const importer of known.importers) {
       const above = files.get(importer)
       if (above !== undefined) outdated.add(above)
@@ -72,15 +81,15 @@ export function isInstalled(url: string): boolean {
   return url.includes('/node_modules/')
 }
 
-function stampOf(url: string): string {
-  const found = statSync(fileURLToPath(url), { throwIfNoEntry: false, bigint: true })
+function stampOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true })
   return found === undefined ? 'gone' : `${found.ino}:${found.mtimeNs}:${found.size}`
 }
 
 /** A file that is gone has changed too: whoever imports it must hear so. */
-function hashOf(url: string): string {
+function hashOf(path: string): string {
   try {
-    return contentHash(readFileSync(fileURLToPath(url), 'utf8'))
+    return contentHash(readFileSync(path, 'utf8'))
   } catch {
     return 'gone'
   }

@@ -1,12 +1,13 @@
 /** Shell commands as nodes: on pipes, with limits, and with an end to everything they start. */
 import { resolve } from 'node:path'
+import { checkKnown } from '../base/check-known.ts'
 import { systemClock } from '../base/clock.ts'
 import { milliseconds, type Duration } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Node } from '../engine/definition.ts'
 import type { Effect } from '../journal/events.ts'
 import { checkEnvironment, commandEnvironment } from './bash-environment.ts'
-import { checkKnown, checkTexts, forkable, wholeNumber, type Execution } from './forkable.ts'
+import { checkTexts, forkable, wholeNumber, type Execution } from './forkable.ts'
 import { runProcess, type Ended } from './process.ts'
 import { checkSandbox, enterSandbox, type Sandbox } from './sandbox.ts'
 

@@ -1,5 +1,4 @@
 /** What nodes that are nothing but their configuration have in common: an id, info, fork with lineage, interrupt. */
-import { nearest } from '../base/nearest.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Node, Policy, StepCall } from '../engine/definition.ts'
 import { isLabel } from '../engine/scope.ts'
@@ -55,18 +54,6 @@ export function forkable<Input, Output>(id: string, plan: Plan<Input, Output>, f
       abilities: ['interrupt', 'fork'],
       ...(from === undefined ? {} : { forkedFrom: from }),
     }),
-  }
-}
-
-/** Refuses options that are not known: a mistyped limit must not be no limit. */
-export function checkKnown(what: string, options: object, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null)
-    throw new NerveError('bad-option', `${what}: give options as an object, with ${known.join(', ')}.`)
-  for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue
-    const meant = nearest(name, known)
-    const hint = meant === undefined ? `Known: ${known.join(', ')}.` : `Did you mean '${meant}'?`
-    throw new NerveError('bad-option', `${what} has no option '${name}'. ${hint}`, { data: { option: name } })
   }
 }
 

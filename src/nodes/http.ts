@@ -1,11 +1,12 @@
 /** Requests as nodes. What is sent to authorize them appears in no result, no error and no journal. */
+import { checkKnown } from '../base/check-known.ts'
 import { systemClock } from '../base/clock.ts'
 import { milliseconds, type Duration } from '../base/duration.ts'
 import { NerveError, type RetryHint } from '../base/nerve-error.ts'
 import { parseWith, type Schema } from '../base/schema.ts'
 import type { Node } from '../engine/definition.ts'
 import type { Effect } from '../journal/events.ts'
-import { checkKnown, forkable, wholeNumber, type Execution } from './forkable.ts'
+import { forkable, wholeNumber, type Execution } from './forkable.ts'
 import { parseBody, readBody, retryAfter, type ParseAs, type Reading } from './http-response.ts'
 
 export interface HttpOptions<Input = unknown, Body = unknown> {

@@ -1,5 +1,6 @@
+import { checkKnown } from '../base/check-known.ts'
 import type { Node } from '../engine/definition.ts'
-import { checkKnown, forkable } from './forkable.ts'
+import { forkable } from './forkable.ts'
 
 export interface IdentityOptions {
   readonly description?: string

@@ -27,6 +27,8 @@
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { FAILPOINTS } from '../base/failpoint.ts'
+import { NerveError } from '../base/nerve-error.ts'
 import type { Entry, JournalEvent } from '../journal/events.ts'
 import type { OwnedHead } from '../journal/port.ts'
 import { readEntries } from '../engine/reader.ts'
@@ -112,6 +114,7 @@ export function witnessAck(ack: SeenAck, folder = crashFolder()): void {
 /** Runs the worker, kills it as told, and runs it again until a process ends by itself. */
 export async function crash(options: CrashOptions): Promise<CrashReport> {
   const { dir, kills } = options
+  check(options)
   mkdirSync(dir, { recursive: true })
   const stop = new AbortController()
   const beside = options.beside?.(dir, stop.signal)
@@ -134,6 +137,21 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     effects: read<SeenEffect>(dir, 'effects'),
     acks: read<SeenAck>(dir, 'acks'),
     result: parsed(processes.at(-1)?.output ?? ''),
+  }
+}
+
+/** What an earlier test left would be taken for this one's, and a place that is not passed kills nobody: the test would show nothing. */
+function check({ dir, kills }: CrashOptions): void {
+  if ([databaseFile(dir), linesFile(dir, 'effects'), linesFile(dir, 'acks')].some((file) => existsSync(file)))
+    throw new NerveError('bad-option', `The folder ${dir} has runs in it. Give crash() an empty one: mkdtempSync.`)
+  for (const kill of kills) {
+    if (!('at' in kill)) continue
+    const [name, passing = '1', ...more] = kill.at.split(':')
+    if (FAILPOINTS.some((known) => known === name) && /^[1-9]\d*$/.test(passing) && more.length === 0) continue
+    throw new NerveError(
+      'bad-option',
+      `'${kill.at}' is not a failpoint. Give a name, or a name and which passing (commit-before:2): ${FAILPOINTS.join(', ')}.`,
+    )
   }
 }
 
@@ -213,12 +231,16 @@ function never(promise: Promise<void> | undefined): Promise<never> {
   return new Promise((_, reject) => void promise?.catch(reject))
 }
 
-function write(folder: string, name: string, line: unknown): void {
-  appendFileSync(join(folder, `${name}.jsonl`), `${JSON.stringify(line)}\n`)
+function linesFile(folder: string, name: 'effects' | 'acks'): string {
+  return join(folder, `${name}.jsonl`)
 }
 
-function read<Line>(folder: string, name: string): Line[] {
-  const file = join(folder, `${name}.jsonl`)
+function write(folder: string, name: 'effects' | 'acks', line: unknown): void {
+  appendFileSync(linesFile(folder, name), `${JSON.stringify(line)}\n`)
+}
+
+function read<Line>(folder: string, name: 'effects' | 'acks'): Line[] {
+  const file = linesFile(folder, name)
   if (!existsSync(file)) return []
   return readFileSync(file, 'utf8')
     .split('\n')

@@ -1,4 +1,5 @@
 /** A host that ends: what runs may finish, and what is left goes on with the next host. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { workflow } from 'nerve'
 import { MemoryStore } from 'nerve/testing'
@@ -33,6 +34,37 @@ describe('what a host leaves when it ends', () => {
     const { host: next } = await openStage({ store, definitions: [both, asking] })
     expect(next.recovered.recovered).toEqual([run.id])
     await until(() => ran.length === 1)
+  })
+
+  it('is paused and nobody has it, where its code has changed and the host is closed as soon as somebody is told', async () => {
+    /** As a file is: what is closed cannot be written to. */
+    class Closable extends MemoryStore {
+      closed = false
+      override async release(root: string, host: string): Promise<void> {
+        await turn()
+        if (this.closed) throw new Error('the store is closed')
+        return super.release(root, host)
+      }
+      override async close(): Promise<void> {
+        this.closed = true
+      }
+    }
+    const store = new Closable()
+    const code = (label: string) =>
+      workflow('changed', async (ctx) => [await ctx.step(label, () => 1), await ctx.ask('Well?')])
+    const { host: before } = await openStage({ store })
+    const run = await before.start(code('one'))
+    await run.rest()
+    const [question] = await before.inbox()
+    await before.close()
+    store.closed = false
+    const { host, problems } = await openStage({ store, definitions: [code('other')] })
+    expect((await rejection(host.answer(question?.id ?? '', 'yes'))).message).toMatch(/has changed/u)
+    await host.close()
+    await quiet()
+    expect(problems).toEqual([])
+    const [left] = await store.heads({})
+    expect({ status: left?.head.status, owner: left?.owner }).toEqual({ status: 'paused', owner: undefined })
   })
 
   it('is taken up where a child of the run was at work that had waited before', async () => {

@@ -34,6 +34,14 @@ describe('Gate', () => {
     expect(await host.replay(run.id)).toMatchObject({ same: true })
   })
 
+  it('is explained by its kind alone, when its prompt is made while it runs', () => {
+    const flow = graph<string>('flow').step('ask', Gate({ prompt: (text: string) => `Is ${text} right?` }), {
+      input: 'a',
+    })
+    expect(flow.explain()).toBe('flow (graph)\n  ask (gate)')
+    expect(flow.mermaid()).toContain('"ask<br/>gate"')
+  })
+
   it('makes its prompt of the input, once', async () => {
     const stage = await openStage()
     const { host } = stage

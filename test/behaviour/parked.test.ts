@@ -61,7 +61,12 @@ describe('parked runs', () => {
     await Promise.all([lost.rest(), kept.rest()])
     await quiet()
     await first.host.close()
-    const { host, clock, problems } = await openStage({ ...first, definitions: [napping('kept', 2)], maxResident: 0 })
+    const { host, clock, problems } = await openStage({
+      store: first.store,
+      clock: first.clock,
+      definitions: [napping('kept', 2)],
+      maxResident: 0,
+    })
     clock.advance(3_600_000)
     await until(() => problems.length > 0, 'the run that has no definition to be told of')
     expect(await timePasses(clock, (await host.handle(kept.id)).result())).toBe('awake')

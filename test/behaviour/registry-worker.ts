@@ -4,6 +4,8 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { mock } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { createHost, createRegistry, defineNode, isNerveError, type Host, type Registry } from 'nerve'
 import type { Graph } from 'nerve/graph'
 
@@ -68,6 +70,28 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     return { first, second, kept, used, names, old: before.get('other') !== undefined }
   },
 
+  async 'reloads-required'() {
+    write('package.json', '{"type":"commonjs"}')
+    write('adds.js', 'exports.adds = 1\n')
+    write(
+      'nodes.js',
+      `const { defineNode } = require('nerve')\nconst { adds } = require('./adds.js')\nexports.add = defineNode('add', (n) => n + adds)\n`,
+    )
+    write('flow.ts', flow('flow').replace('./nodes.ts', './nodes.js'))
+    const registry = createRegistry()
+    const host = await createHost({ store: 'memory', registry })
+    await registry.load(dir)
+    const first = await runBy(host, registry, 'flow', 1)
+    write('adds.js', 'exports.adds = 5\n')
+    await registry.reload()
+    const second = await runBy(host, registry, 'flow', 1)
+    write('nodes.js', `exports.add = require('nerve').defineNode('add', (n) => n + 9)\n`)
+    await registry.reload()
+    const third = await runBy(host, registry, 'flow', 1)
+    await host.close()
+    return { first, second, third }
+  },
+
   async 'live-runs'() {
     write('nodes.ts', node('add', 1))
     write(
@@ -113,6 +137,22 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     write('more.ts', node('add', 1).replace(`'add'`, `'more'`))
     const names = await registry.reload()
     return { errors, same, names }
+  },
+
+  async 'never-loaded'() {
+    write('waits.ts', 'await new Promise(() => undefined)\n')
+    // Somebody else is at work: this process would not end by itself.
+    const other = setInterval(() => undefined, 1_000)
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const said = codeOf(createRegistry().load(dir))
+    let settled = false
+    void said.then(() => (settled = true))
+    while (!settled) {
+      mock.timers.tick(10_000)
+      await setImmediate()
+    }
+    clearInterval(other)
+    return said
   },
 
   async 'two-folders'() {

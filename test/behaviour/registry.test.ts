@@ -112,6 +112,10 @@ describe('a folder of definitions', () => {
     })
   })
 
+  it('is reloaded, also what is required and not imported', async () => {
+    expect(await seen('reloads-required')).toEqual({ first: { add: 2 }, second: { add: 6 }, third: { add: 10 } })
+  })
+
   it('is reloaded while runs go on: they keep what they have, new ones get what is new', async () => {
     expect(await seen('live-runs')).toEqual([
       ['yes', 2],
@@ -131,6 +135,12 @@ describe('a folder of definitions', () => {
       same: true,
       names: ['flow', 'more', 'add'],
     })
+  })
+
+  it('with a file that waits for ever is given up', async () => {
+    expect(await seen('never-loaded')).toBe(
+      'bad-file: DIR/waits.ts could not be loaded: a top-level await in it, or in what it imports, does not end.',
+    )
   })
 
   it('is one of several, also when they are loaded at the same time', async () => {

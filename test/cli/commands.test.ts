@@ -95,9 +95,10 @@ describe('run', () => {
     const { nerve } = open({ 'failing.ts': files.failing })
     const text = await nerve(['run', 'failing.ts'])
     expect(text.code).toBe(1)
-    expect(text.out).toContain('bad: boom red')
+    expect(text.out).toMatch(/^bad: boom red\n {2}in failing\.ts:\d+:\d+\n/m)
     expect(text.out).not.toMatch(/\bat .*failing\.ts/)
     expect(text.out).not.toContain('\u001B')
+    expect((await nerve(['show', 'last'])).out).toMatch(/^error {2}boom red\n {2}in failing\.ts:\d+:\d+\n$/m)
     const json = await nerve(['run', 'failing.ts', '--json'])
     expect(json.code).toBe(1)
     expect(jsonLines(json.out).at(-1)).toMatchObject({
@@ -119,7 +120,7 @@ describe('run', () => {
 
   test('a spent budget ends with 4, and a larger one goes on without repeating anything', async () => {
     const { nerve, effects } = open({ 'costly.ts': files.costly })
-    const spent = await nerve(['run', 'costly.ts', '--budget', 'usd=2,tokens=100k'])
+    const spent = await nerve(['run', 'costly.ts', '--budget', 'tokens=100k,usd=2'])
     expect(spent.code).toBe(4)
     expect(spent.out).toMatch(/usd: \$2\.00 of \$2\.00/)
     const run = /nerve resume (\w+) --budget usd=N/.exec(spent.out)?.[1] ?? ''
@@ -142,16 +143,31 @@ describe('files that cannot be run', () => {
     ['none.ts', undefined, 'There is no file'],
     ['empty.ts', 'export const a = 1', 'exports no workflow'],
     ['enum.ts', 'enum A { b }\nexport default A', 'Only syntax that can be erased'],
-    ['broken.ts', 'export default (', 'could not be loaded'],
+    ['broken.ts', 'export default (', /broken\.ts could not be loaded: .+ \(.*\/broken\.ts:1\)\n$/],
+    [
+      'imports.ts',
+      `import './wrong.ts'`,
+      /imports\.ts could not be loaded: Expression expected \(.*\/wrong\.ts:2\)\n$/,
+    ],
+    ['throws.ts', `\nthrow new Error('no key')`, /could not be loaded: no key \(.*\/throws\.ts:2:7\)\n$/],
+    ['ending.ts', `import './other'`, /Cannot find module '.*\/other' .* Its name is other\.ts here/],
+    ['compiled.ts', `import './other.js'`, /Cannot find module '.*\/other\.js' .* Its name is other\.ts here/],
+    ['waits.ts', 'await new Promise(() => undefined)', 'a top-level await in it, or in what it imports, does not end'],
     ['text.md', '# hello', 'is not a workflow file'],
   ])('%s', async (file, text, message) => {
-    const { nerve, write, has } = open()
+    const { nerve, write, has } = open({ 'wrong.ts': '\nconst a = ;', 'other.ts': 'export {}' })
     if (text !== undefined) write(file, text)
     const { code, out, err } = await nerve(['run', file])
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toContain(message)
+    expect(err).toMatch(message)
     expect(err).not.toMatch(/\n\s+at /)
     expect(has('.nerve')).toBe(false)
+  })
+
+  test('--verbose shows where it began', async () => {
+    const { nerve } = open({ 'throws.ts': `\nthrow new Error('no key')` })
+    const { code, err } = await nerve(['run', 'throws.ts', '--verbose'])
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^Error: no key\n\s+at .*throws\.ts:2:7/m) })
   })
 
   test('a type error is no error: types are erased', async () => {

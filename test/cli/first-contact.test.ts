@@ -30,6 +30,24 @@ module.exports = workflow('older', async (ctx) => ctx.step('one', () => 'as ever
   expect(await nerve(['run', 'older.js'])).toMatchObject({ code: 0, err: '', out: expect.stringContaining('as ever') })
 })
 
+test('a package that does not say what its files are gets no warning of Node', async () => {
+  const { nerve } = open({ ...FILES, 'package.json': '{}', 'plain.js': ASK.replace('./words.ts', './words.js') })
+  here.write('words.js', `export const words = 'What?'\n`)
+  expect(await nerve(['run', 'ask.ts'])).toMatchObject({ code: 3, err: '' })
+  expect(await nerve(['run', 'plain.js'])).toMatchObject({ code: 3, err: '' })
+})
+
+test('a workflow runs as a compiler leaves it for an older package, and as a file that says it is of that kind', async () => {
+  const compiled = `"use strict"
+Object.defineProperty(exports, "__esModule", { value: true })
+const nerve_1 = require("nerve")
+exports.default = (0, nerve_1.workflow)('older', async (ctx) => ctx.step('one', () => 'as ever'))
+`
+  const { nerve } = open({ 'package.json': '{"type":"commonjs"}', 'flow.js': compiled, 'flow.cjs': compiled })
+  for (const file of ['flow.js', 'flow.cjs'])
+    expect(await nerve(['run', file])).toMatchObject({ code: 0, err: '', out: expect.stringContaining('as ever') })
+})
+
 test('an older Node is told what is needed', () => {
   open()
   // As Node 20 is: without this, and with that version.

@@ -44,6 +44,14 @@ test('in an empty folder: everything that it says to do next can be done', async
   expect(statSync(join(dir, '.nerve')).mode & 0o777).toBe(0o700)
 })
 
+test('who called it by npx is told to go on so', async () => {
+  const { nerve } = empty()
+  expect((await nerve(['init'])).out).toMatch(/^ {2}nerve workflow list$/m)
+  const env = { npm_command: 'exec' }
+  expect((await nerve(['init'], { env })).out).toMatch(/^ {2}npx nerve workflow list$/m)
+  expect((await nerve(['run', 'workflows/hello.ts'], { env })).out).toMatch(/^ {2}npx nerve answer \S+ yes$/m)
+})
+
 test('called again it adds what is missing, and nothing is written over', async () => {
   const { nerve, dir, read, write } = empty()
   await nerve(['init'])

@@ -106,7 +106,14 @@ function endDaemon(dir: string): void {
 }
 
 function run(command: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Running {
-  const { CI: _ci, NO_COLOR: _color, FORCE_COLOR: _force, NODE_OPTIONS: _options, ...rest } = process.env
+  const {
+    CI: _ci,
+    NO_COLOR: _color,
+    FORCE_COLOR: _force,
+    NODE_OPTIONS: _options,
+    npm_command: _npm,
+    ...rest
+  } = process.env
   const [file = '', ...args] = command
   const child = spawn(file, args, {
     cwd,

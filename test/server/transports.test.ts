@@ -1,4 +1,5 @@
 /** One suite for every way to a host: the same commands, the same events, the same errors. */
+import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NerveError } from 'nerve'
 import { connect, connectHttp, standalone, type Client, type EventItem } from 'nerve/client'
@@ -228,6 +229,28 @@ describe('nodes', () => {
   })
 })
 
+it('takes large values from neighbours, and says to others what to do with them', async () => {
+  const large = 'x'.repeat(3_000_000)
+  const near = await connect(under.socket)
+  const far = await connect(under.url.replace('http:', 'tcp:'), { token: under.token })
+  try {
+    const run = await near.runs.start('waiting')
+    const send = JSON.stringify({ run: run.id, name: 'go', value: large })
+    expect(await postNear('/v1/signals/send', send)).toBe(200)
+    expect(await run.result()).toBe(large)
+    const again = await near.runs.start('waiting')
+    await again.signal('go', large)
+    expect(await again.result()).toBe(large)
+    await expect(far.runs.start('busy', large)).rejects.toMatchObject({
+      code: 'limit-reached',
+      message: expect.stringMatching(/more than 1048576 bytes .* into a file/),
+      data: { reason: 'size' },
+    })
+  } finally {
+    await Promise.all([near.close(), far.close()])
+  }
+})
+
 it('stops when it is told to, and knows by whom', async () => {
   const client = await connectHttp(under.url, under.token)
   await client.call('shutdown', {})
@@ -244,6 +267,17 @@ async function firstQuestion(client: Client, run: string) {
   const question = (await client.questions.list()).find((one) => one.run === run)
   if (question === undefined) throw new Error('gone')
   return question
+}
+
+function postNear(path: string, body: string): Promise<number | undefined> {
+  const headers = { 'content-type': 'application/json' }
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath: under.socket, path, method: 'POST', headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    sent.on('error', reject).end(body)
+  })
 }
 
 async function all(items: AsyncIterable<EventItem>): Promise<EventItem[]> {

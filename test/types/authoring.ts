@@ -1,5 +1,15 @@
 /** The authoring contract compiles to the letter, and what it infers is what it says. Checked by tsc, never run. */
-import { createHost, workflow, type Context, type Definition, type Handle, type Schema } from 'nerve'
+import { z } from 'zod'
+import {
+  createHost,
+  defineNode,
+  workflow,
+  type Context,
+  type Definition,
+  type Handle,
+  type InputOf,
+  type Schema,
+} from 'nerve'
 import type { Equal, Expect } from './equal.ts'
 
 declare function search(topic: string, key: string): Promise<string[]>
@@ -71,6 +81,12 @@ export const inference = workflow('inference', async (ctx, input: { readonly id:
     concurrency: 2,
   })
   const raced = await ctx.race([() => ctx.step('a', () => 1), () => ctx.step('b', () => 2)])
+  const either = await ctx.race([
+    () => ctx.step('a', () => 1),
+    () => ctx.waitFor<string>('stop'),
+    () => ctx.sleep('5m'),
+  ])
+  const said = await ctx.race<number | string>([() => 1, () => 'two'])
   const chosen = await ctx.ask('Which?', { choices: ['left', 'right'] })
   const free = await ctx.ask('What?')
   const typed = await ctx.ask('When?', { schema: day })
@@ -90,6 +106,8 @@ export const inference = workflow('inference', async (ctx, input: { readonly id:
     literal,
     mapped,
     raced,
+    either,
+    said,
     chosen,
     free,
     typed,
@@ -115,6 +133,8 @@ export type Inferences = [
   Expect<Equal<Result['literal'], [number, string]>>,
   Expect<Equal<Result['mapped'], string[]>>,
   Expect<Equal<Result['raced'], number>>,
+  Expect<Equal<Result['either'], number | string | void>>,
+  Expect<Equal<Result['said'], number | string>>,
   Expect<Equal<Result['chosen'], 'left' | 'right'>>,
   Expect<Equal<Result['free'], string>>,
   Expect<Equal<Result['typed'], Date>>,
@@ -133,6 +153,19 @@ export const fromSchema = workflow('from-schema', { input: amount, params: { spe
 export type SchemaInput = Expect<
   Equal<typeof fromSchema extends Definition<infer Input, unknown> ? Input : never, number>
 >
+
+/** What a schema takes is not what it gives: it may convert, and have defaults. */
+const lenient = z.object({ pages: z.string().transform(Number), tone: z.string().default('dry') })
+export const converted = workflow('converted', { input: lenient }, async (ctx, input) => [
+  input.pages satisfies number,
+  ctx.input.tone satisfies string,
+])
+const convertedNode = defineNode('converted-node', (input) => input.pages satisfies number, { input: lenient })
+type Lenient = { pages: string; tone?: string | undefined }
+export type Given = [
+  Expect<Equal<InputOf<typeof converted>, Lenient>>,
+  Expect<Equal<InputOf<typeof convertedNode>, Lenient>>,
+]
 
 export async function wrongUses(ctx: Context<{ topic: string }>): Promise<void> {
   // @ts-expect-error -- the input has no such field
@@ -181,6 +214,9 @@ export async function hosting(): Promise<void> {
   await host.start(publish, {})
   // @ts-expect-error -- there is no such budget
   await host.start(double, 2, { budget: { euros: 1 } })
+  await host.start(converted, { pages: '3' })
+  // @ts-expect-error -- it takes a text, and makes a number of it
+  await host.start(converted, { pages: 3 })
   // @ts-expect-error -- there is no such store
   await createHost({ store: 'redis' })
   const { runs, inbox, replay, export: out, import: into, gc, close } = host

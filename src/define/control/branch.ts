@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import type { OutputOf } from '../../engine/definition.ts'
 import {
   checkFunction,
@@ -44,6 +45,7 @@ export interface BranchOptions<Then, Else> {
 export function Branch<Then extends Part, Else extends Part | undefined = undefined>(
   options: BranchOptions<Then, Else>,
 ): ControlNode<Taken<Then, Else>, OutputOf<Then> | ([Else] extends [undefined] ? Taken<Then, Else> : OutputOf<Else>)> {
+  checkKnown('Branch', options, ['id', 'condition', 'then', 'else'])
   const { id = 'branch', condition, else: otherwise } = options
   const parts: Readonly<Record<string, Part>> = {
     then: options.then,

@@ -111,7 +111,7 @@ export function controlNode<Input, Output>(made: ControlParts<Input, Output>): C
     outline: () => ({
       id,
       kind,
-      ...(note === undefined ? {} : { note }),
+      ...(note === undefined || note === '' ? {} : { note }),
       ...(edges === undefined ? {} : { edges }),
       parts: [
         ...(choice === undefined ? [] : [choice]),

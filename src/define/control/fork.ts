@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { AnyRunnable, Context } from '../../engine/definition.ts'
 import { adopt, isNode, namesOf, runnableOf } from '../../engine/run-node.ts'
@@ -42,6 +43,7 @@ export interface Forked {
  * ```
  */
 export function Fork(options: ForkNodeOptions): ControlNode<unknown, Forked> {
+  checkKnown('Fork', options, ['id', 'from', 'to'])
   const { id = 'fork', from, to } = options
   const standIn = standInFor(from, to)
   return controlNode<unknown, Forked>({

@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import type { Duration } from '../../base/duration.ts'
 import type { Schema } from '../../base/schema.ts'
 import type { AskOptions } from '../../engine/definition.ts'
@@ -45,6 +46,7 @@ export interface GateOptions<Input, Choice extends string, Answer> {
 export function Gate<Input = unknown, const Choice extends string = 'approve' | 'reject', Answer = Choice>(
   options: GateOptions<Input, Choice, Answer>,
 ): ControlNode<Input, Answer> {
+  checkKnown('Gate', options, ['id', 'prompt', 'choices', 'schema', 'deadline', 'onDeadline'])
   const { id = 'gate', prompt, choices, schema, deadline, onDeadline } = options
   const asking = given({ choices, schema, deadline, onDeadline }) as AskOptions<string, string>
   return controlNode<Input, Answer>({

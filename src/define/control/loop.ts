@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import type { InputOf, OutputOf } from '../../engine/definition.ts'
 import {
   LOOP_FACTS,
@@ -47,6 +48,7 @@ export interface LoopOptions<Body, Accumulate extends boolean = false> {
 export function Loop<Body extends Part, Accumulate extends boolean = false>(
   options: LoopOptions<Body, Accumulate>,
 ): ControlNode<InputOf<Body>, LoopResult<Accumulate extends true ? OutputOf<Body>[] : OutputOf<Body>>> {
+  checkKnown('Loop', options, ['id', 'body', 'times', 'until', 'maxIterations', 'accumulate'])
   const { id = 'loop', times, until, accumulate, maxIterations = times ?? MAX_ITERATIONS } = options
   const body: Part = options.body
   return controlNode<InputOf<Body>, LoopResult<Accumulate extends true ? OutputOf<Body>[] : OutputOf<Body>>>({

@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Context, OutputOf } from '../../engine/definition.ts'
 import {
@@ -54,6 +55,7 @@ interface Results<Output> {
 export function Map<Body extends Part, Policy extends ItemPolicy = 'stop'>(
   options: MapNodeOptions<Body, Policy>,
 ): ControlNode<readonly Takes<Body>[], Results<OutputOf<Body>>[Policy]> {
+  checkKnown('Map', options, ['id', 'body', 'concurrency', 'key', 'onError'])
   const { id = 'map', body, concurrency = CONCURRENCY, key, onError = 'stop' } = options
   return controlNode<readonly Takes<Body>[], Results<OutputOf<Body>>[Policy]>({
     kind: 'map',

@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import type { Context, OutputOf } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
 import {
@@ -54,6 +55,7 @@ export interface ParallelOptions<All, Mode extends ParallelMode, Merged> {
 export function Parallel<const All extends Parts, Mode extends ParallelMode = 'all', Merged = Results<All>[Mode]>(
   options: ParallelOptions<All, Mode, Merged>,
 ): ControlNode<TakenByAll<All>, Merged> {
+  checkKnown('Parallel', options, ['id', 'branches', 'mode', 'merge'])
   const { id = 'parallel', branches, mode = 'all', merge } = options
   const parts = partsOf(branches)
   return controlNode<TakenByAll<All>, Merged>({

@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import type { OutputOf } from '../../engine/definition.ts'
 import { controlNode, given, runPart, type ControlForm, type ControlNode } from './control.ts'
 import type { FitTogether, OneOutputOf, Parts, TakenByAll } from './fit.ts'
@@ -32,6 +33,7 @@ export interface RaceNodeOptions<All> {
 export function Race<const All extends Parts>(
   options: RaceNodeOptions<All>,
 ): ControlNode<TakenByAll<All>, RaceResult<All>> {
+  checkKnown('Race', options, ['id', 'branches'])
   const { id = 'race', branches } = options
   const parts = partsOf(branches)
   return controlNode<TakenByAll<All>, RaceResult<All>>({

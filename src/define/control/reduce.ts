@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import type { InputOf, OutputOf } from '../../engine/definition.ts'
 import { controlNode, given, runPart, type ControlForm, type ControlNode } from './control.ts'
 import type { Fits, Part } from './fit.ts'
@@ -35,6 +36,7 @@ export interface ReduceOptions<Body> {
 export function Reduce<Body extends Part>(
   options: ReduceOptions<Body>,
 ): ControlNode<readonly ItemOf<Body>[], OutputOf<Body>> {
+  checkKnown('Reduce', options, ['id', 'body', 'initial'])
   const { id = 'reduce', initial } = options
   const body: Part = options.body
   return controlNode<readonly ItemOf<Body>[], OutputOf<Body>>({

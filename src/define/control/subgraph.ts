@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Context, InputOf, OutputOf } from '../../engine/definition.ts'
 import { isDefinition, runnableOf } from '../../engine/run-node.ts'
@@ -46,6 +47,7 @@ export interface SubgraphOptions<Body, Input, Output> {
 export function Subgraph<Body extends Part, Input = InputOf<Body>, Output = OutputOf<Body>>(
   options: SubgraphOptions<Body, Input, Output>,
 ): ControlNode<Input, Output> {
+  checkKnown('Subgraph', options, ['id', 'body', 'input', 'output', 'budget'])
   const { id = 'subgraph', body, input: make, output: convert, budget } = options
   return controlNode<Input, Output>({
     kind: 'subgraph',

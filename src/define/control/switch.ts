@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { OutputOf } from '../../engine/definition.ts'
 import {
@@ -47,6 +48,7 @@ export interface SwitchOptions<All, Default> {
 export function Switch<const All extends Cases, Default extends Part | undefined = undefined>(
   options: SwitchOptions<All, Default>,
 ): ControlNode<Taken<All, Default>, OneOutputOf<All> | ([Default] extends [undefined] ? never : OutputOf<Default>)> {
+  checkKnown('Switch', options, ['id', 'key', 'cases', 'default'])
   const { id = 'switch', key, default: otherwise } = options
   const cases: Cases = options.cases
   const parts = Object.fromEntries([

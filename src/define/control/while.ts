@@ -1,3 +1,4 @@
+import { checkKnown } from '../../base/check-known.ts'
 import type { InputOf, OutputOf } from '../../engine/definition.ts'
 import {
   LOOP_FACTS,
@@ -43,6 +44,7 @@ export interface WhileOptions<Body, Value> {
 export function While<Body extends Part, Value = InputOf<Body> | OutputOf<Body>>(
   options: WhileOptions<Body, Value>,
 ): ControlNode<InputOf<Body>, LoopResult<Value>> {
+  checkKnown('While', options, ['id', 'condition', 'body', 'maxIterations'])
   const { id = 'while', condition, maxIterations = MAX_ITERATIONS } = options
   const body: Part = options.body
   return controlNode<InputOf<Body>, LoopResult<Value>>({

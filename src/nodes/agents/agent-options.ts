@@ -1,11 +1,11 @@
 /** What an agent node is made of: options, checked once, with their defaults. */
 import { resolve } from 'node:path'
+import { checkKnown } from '../../base/check-known.ts'
 import { milliseconds, type Duration } from '../../base/duration.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Policy } from '../../engine/definition.ts'
 import type { Usage } from '../../journal/events.ts'
 import { checkEnvironment, type Named } from '../bash-environment.ts'
-import { checkKnown } from '../forkable.ts'
 import { checkSandbox, type Sandbox } from '../sandbox.ts'
 import { valueSchema, type ValueSchema } from '../tools/value-schema.ts'
 import type { Schema } from '../../base/schema.ts'

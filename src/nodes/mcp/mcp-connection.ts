@@ -8,12 +8,14 @@ import type { Client, ElicitRequest, ElicitResult, Transport } from '@modelconte
 import { randomBytes } from 'node:crypto'
 import { NerveError } from '../../base/nerve-error.ts'
 import { commandEnvironment } from '../bash-environment.ts'
+import { importNamed } from '../import-named.ts'
 import { guardProcess, guardTree, releaseTree } from '../process-guard.ts'
 import { MARK_NAME } from '../process-table.ts'
 import { killTree } from '../process-tree.ts'
 import type { HttpPlan, McpPlan, ProgramPlan } from './mcp-options.ts'
 
-const INSTALL = 'npm install @modelcontextprotocol/client@2'
+const PACKAGE = '@modelcontextprotocol/client'
+const INSTALL = `npm install ${PACKAGE}@2`
 const GRACE_MS = 1_000
 /** What is kept of what the server says about itself, for the message when it dies. */
 const STDERR_CHARACTERS = 2_000
@@ -52,7 +54,7 @@ export class McpConnection {
   }
 
   static async open(id: string, plan: McpPlan, events: ConnectionEvents): Promise<McpConnection> {
-    const { Client: ClientClass } = await load(() => import('@modelcontextprotocol/client'))
+    const { Client: ClientClass } = await load<typeof import('@modelcontextprotocol/client')>(PACKAGE)
     const client = new ClientClass(
       { name: 'nerve', version: '1' },
       { capabilities: { elicitation: { form: {}, url: {} } }, versionNegotiation: { mode: 'auto' } },
@@ -99,7 +101,7 @@ function askedBy({ params }: ElicitRequest): Asked {
 }
 
 async function overHttp({ url, headers }: HttpPlan): Promise<Link> {
-  const { StreamableHTTPClientTransport } = await load(() => import('@modelcontextprotocol/client'))
+  const { StreamableHTTPClientTransport } = await load<typeof import('@modelcontextprotocol/client')>(PACKAGE)
   return {
     transport: new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { ...headers } } }),
     started: () => undefined,
@@ -109,7 +111,7 @@ async function overHttp({ url, headers }: HttpPlan): Promise<Link> {
 }
 
 async function asProgram({ command, args, cwd, ...named }: ProgramPlan): Promise<Link> {
-  const { StdioClientTransport } = await load(() => import('@modelcontextprotocol/client/stdio'))
+  const { StdioClientTransport } = await load<typeof import('@modelcontextprotocol/client/stdio')>(`${PACKAGE}/stdio`)
   const mark = randomBytes(16).toString('hex')
   const above = process.env[MARK_NAME] ?? ''
   const env = { ...commandEnvironment(process.env, named), [MARK_NAME]: above === '' ? mark : `${above}.${mark}` }
@@ -141,14 +143,13 @@ async function asProgram({ command, args, cwd, ...named }: ProgramPlan): Promise
   }
 }
 
-async function load<Module>(importing: () => Promise<Module>): Promise<Module> {
+async function load<Module>(name: string): Promise<Module> {
   try {
-    return await importing()
+    return await importNamed<Module>(name)
   } catch (cause) {
-    throw new NerveError(
-      'package-missing',
-      `MCP servers need the package @modelcontextprotocol/client. Install it: ${INSTALL}`,
-      { data: { package: '@modelcontextprotocol/client', install: INSTALL }, cause },
-    )
+    throw new NerveError('package-missing', `MCP servers need the package ${PACKAGE}. Install it: ${INSTALL}`, {
+      data: { package: PACKAGE, install: INSTALL },
+      cause,
+    })
   }
 }

@@ -1,9 +1,9 @@
 /** What a connection to an MCP server is made of: options, checked once. */
+import { checkKnown } from '../../base/check-known.ts'
 import { milliseconds, type Duration } from '../../base/duration.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Policy } from '../../engine/definition.ts'
 import { checkEnvironment, type Named } from '../bash-environment.ts'
-import { checkKnown } from '../forkable.ts'
 import type { McpResult } from './mcp.ts'
 
 /** Give `command` for a server that is a program, `url` for one that is reached over HTTP. */

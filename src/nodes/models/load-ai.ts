@@ -1,5 +1,6 @@
 /** The AI SDK and its providers: optional peers, loaded when a model is first called. No other file imports them. */
 import { NerveError } from '../../base/nerve-error.ts'
+import { importNamed } from '../import-named.ts'
 
 /** The part of the AI SDK that is used: the same in its versions 6 and 7. */
 export interface Ai {
@@ -40,8 +41,7 @@ export interface ProviderPlace {
 export async function loadAi(): Promise<Ai> {
   // Its warnings are live parts of the step; printed, they would be in the middle of what a surface prints.
   ;(globalThis as { AI_SDK_LOG_WARNINGS?: unknown }).AI_SDK_LOG_WARNINGS ??= false
-  const found: unknown = await loaded('ai', 'npm install ai', () => import('ai'))
-  return found as Ai
+  return loaded('ai', 'npm install ai', () => importNamed<Ai>('ai'))
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]*$/
@@ -50,7 +50,7 @@ const NAME = /^[a-z0-9][a-z0-9-]*$/
 export async function providerModel(text: string, place: ProviderPlace): Promise<ModelObject> {
   const { provider, model } = splitName(text)
   const name = `@ai-sdk/${provider}`
-  const found = await loaded(name, `npm install ai ${name}`, () => import(name) as Promise<Record<string, unknown>>)
+  const found = await loaded(name, `npm install ai ${name}`, () => importNamed<Record<string, unknown>>(name))
   const create = creatorOf(found)
   if (create === undefined)
     throw new NerveError('bad-option', `The package ${name} makes no models. Give the model as an object.`)

@@ -1,11 +1,11 @@
 /** What model nodes are told, and what is made of it before anything runs. */
+import { checkKnown } from '../../base/check-known.ts'
 import { milliseconds } from '../../base/duration.ts'
 import type { JsonSchema } from '../../base/json-schema.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Schema } from '../../base/schema.ts'
 import type { Policy } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
-import { checkKnown } from '../forkable.ts'
 import type { Tool } from '../tools/tool.ts'
 import { valueSchema, type ValueSchema } from '../tools/value-schema.ts'
 import { splitName, type ModelObject, type ProviderPlace } from './load-ai.ts'

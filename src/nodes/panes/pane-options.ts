@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { checkKnown } from '../../base/check-known.ts'
 import { NerveError } from '../../base/nerve-error.ts'
-import { checkKnown } from '../forkable.ts'
 import type { PaneKind } from './pane-port.ts'
 
 export interface PaneOptions {

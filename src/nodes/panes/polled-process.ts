@@ -4,7 +4,7 @@
  */
 import { NerveError } from '../../base/nerve-error.ts'
 import { NO_PROCESS, endTree, killBelow } from '../terminal/program-tree.ts'
-import type { TerminalScreen } from '../terminal/screen-model.ts'
+import type { TerminalScreen } from '../terminal/terminal-screen.ts'
 import type { Exit, PaneFacts, ProcessSize, TerminalProcess } from '../terminal/terminal-process.ts'
 import type { PaneInfo, PanePort, PaneView } from './pane-port.ts'
 

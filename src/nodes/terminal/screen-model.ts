@@ -6,17 +6,8 @@
  */
 import type { Terminal } from '@xterm/headless'
 import type { ScreenModule } from './load-packages.ts'
+import type { TerminalScreen } from './terminal-screen.ts'
 import { openEnd, readPrinted, withoutUnseen } from './unseen-lines.ts'
-
-export interface TerminalScreen {
-  readonly columns: number
-  /** The rows from top to bottom, without spaces at their ends. */
-  readonly rows: readonly string[]
-  readonly cursor: { readonly row: number; readonly column: number; readonly visible: boolean }
-  readonly title: string
-  /** True while a full-screen program (vim, less) has the screen. */
-  readonly alternate: boolean
-}
 
 interface Size {
   readonly columns: number

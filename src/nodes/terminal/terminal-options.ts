@@ -1,11 +1,12 @@
 /** What a terminal is made of: options, checked once, with their defaults. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { checkKnown } from '../../base/check-known.ts'
 import { milliseconds, type Duration } from '../../base/duration.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Policy } from '../../engine/definition.ts'
 import { checkEnvironment } from '../bash-environment.ts'
-import { checkKnown, checkTexts, wholeNumber } from '../forkable.ts'
+import { checkTexts, wholeNumber } from '../forkable.ts'
 import { planPane, type PaneOptions, type PanePlan } from '../panes/pane-options.ts'
 import type { PaneKind } from '../panes/pane-port.ts'
 import type { TerminalResult } from './terminal-result.ts'

@@ -5,7 +5,7 @@
 import type { NerveError } from '../../base/nerve-error.ts'
 import type { CommandBook } from '../panes/command-book.ts'
 import type { PaneKind } from '../panes/pane-port.ts'
-import type { TerminalScreen } from './screen-model.ts'
+import type { TerminalScreen } from './terminal-screen.ts'
 
 export interface Exit {
   /** 128 and the number of the signal, when a signal ended it: as shells say it. Missing when nobody can say. */

@@ -1,10 +1,11 @@
 /** What models can use: any node, graph, workflow or function, with a name, a description and what it takes. */
+import { checkKnown } from '../../base/check-known.ts'
 import type { JsonSchema } from '../../base/json-schema.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Schema } from '../../base/schema.ts'
 import type { AnyRunnable, InputOf, Policy, StepCall } from '../../engine/definition.ts'
 import { isDefinition, isNode } from '../../engine/run-node.ts'
-import { checkKnown, wholeNumber } from '../forkable.ts'
+import { wholeNumber } from '../forkable.ts'
 import { valueSchema, type ValueSchema } from './value-schema.ts'
 
 /** Whether a person is asked before the tool is used: always, or when the function says so. */

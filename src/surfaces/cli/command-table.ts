@@ -8,6 +8,7 @@ import { RALPH } from './ralph-command.ts'
 import { BUDGET, DRIVES, RUN } from './run-command.ts'
 import { SERVER } from './server-commands.ts'
 import { COMPLETION, INIT, REPL } from './setup-commands.ts'
+import { STATUSES } from './statuses.ts'
 import { TOKEN } from './token-commands.ts'
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -15,7 +16,7 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   dir: {
     type: 'string',
     value: 'FOLDER',
-    help: 'the project folder (default: the nearest with .nerve, or package.json)',
+    help: 'the project folder (default: the nearest with .nerve; else with package.json or .git; else this one)',
   },
   local: { type: 'boolean', help: 'in this process, without the daemon (also NERVE_LOCAL=1)' },
   verbose: { type: 'boolean', help: 'show stack traces (also NERVE_DEBUG=1)' },
@@ -37,11 +38,24 @@ export const COMMANDS: readonly CommandSpec[] = [
   RUN,
   {
     name: 'ps',
-    usage: '[--limit N]',
+    usage: '[--status STATUS] [--definition DEFINITION] [--limit N]',
     summary: 'list runs, newest first',
     takes: [0, 0],
-    options: { limit: { type: 'string', value: 'N', help: 'how many (default 50)' } },
-    examples: [['nerve ps', 'what ran, runs, and waits here']],
+    options: {
+      status: {
+        type: 'string',
+        value: 'STATUS',
+        values: STATUSES,
+        multiple: true,
+        help: 'only runs of this status, such as waiting or failed; several with commas',
+      },
+      definition: { type: 'string', value: 'DEFINITION', help: 'only runs of this definition' },
+      limit: { type: 'string', value: 'N', help: 'how many (default 50)' },
+    },
+    examples: [
+      ['nerve ps', 'what ran, runs, and waits here'],
+      ['nerve ps --status waiting,failed', 'what needs somebody'],
+    ],
     load: () => import('./commands/ps.ts'),
   },
   {
@@ -103,7 +117,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'answer a question',
     about:
       'QUESTION is an id from the inbox, the beginning of one, or `last`. VALUE is a choice by its label or number, or text; ' +
-      'for a question with a schema it is JSON when it parses. When another process drives the run, it goes on there. Else: ' +
+      'for a question with a schema it is JSON when it parses. When another process drives the run, it goes on there. ' +
       DRIVES,
     takes: [2, 2],
     examples: [
@@ -117,7 +131,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'signal',
     usage: 'RUN NAME [JSON]',
     summary: 'send a named value into a run',
-    about: `The value is JSON when it parses, else text. When another process drives the run, it goes on there. Else: ${DRIVES}`,
+    about: `The value is JSON when it parses, else text. When another process drives the run, it goes on there. ${DRIVES}`,
     takes: [2, 3],
     examples: [[`nerve signal last paid '{"amount":12}'`, 'for ctx.waitFor("paid")']],
     drives: true,
@@ -282,7 +296,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'trust',
     usage: '[DIR] [--revoke | --list]',
-    summary: 'say that the code of a project may run that nobody names',
+    summary: 'trust a project: its project file and its workflows may be loaded',
     about:
       'The project file, the files in the folder workflows, and what is recorded in a .nerve that was copied from elsewhere are code ' +
       'that no command names, so none of it runs before somebody has trusted the project: at the question on a terminal, or with this. ' +

@@ -10,7 +10,7 @@ import { projectFolder } from './project-folder.ts'
 import type { RunHost } from './run-host.ts'
 
 const MOST_RUNS = 30
-const DEFINITIONS: readonly string[] = ['.ts', '.mts', '.js', '.mjs', '.yaml', '.yml', '.json']
+const DEFINITIONS: readonly string[] = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.yaml', '.yml', '.json']
 /** Commands whose FILE is no definition. */
 const ANY_FILE: readonly string[] = ['import', 'extract']
 

@@ -163,7 +163,7 @@ function runDetail(event: RunLevel): string {
     case 'budget-raised':
       return joined(budgetText(event.budget), actorText(event))
     case 'run-recovered':
-      return 'taken up after its process died'
+      return 'taken up by another process'
     case 'run-paused':
       return joined(event.reason === 'diverged' ? 'the code has changed' : '', actorText(event))
     case 'run-resumed':

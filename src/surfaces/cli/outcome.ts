@@ -2,9 +2,11 @@
 import { showDuration } from '../../base/duration.ts'
 import type { InboxRow, RunEvent, RunRow } from '../../host/api.ts'
 import type { ResumePlan, Usage } from '../../journal/events.ts'
+import { asCalled } from './as-called.ts'
 import { amount, joined, money } from './event-lines.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
 import type { Output } from './output.ts'
+import { placeLines } from './place-lines.ts'
 import { clean, oneLine, readable, withoutStack } from './printable.ts'
 import { deadlineText } from './prompt.ts'
 import type { Tone } from './style.ts'
@@ -85,7 +87,7 @@ export function resultLines(out: Output, outcome: Outcome, now: number): string[
         ...value(end),
       ]
     case 'failed':
-      return [headline(out, row, 'bad'), failureText(outcome), hint(out, `nerve show ${row.run}`)]
+      return [headline(out, row, 'bad'), ...failureLines(outcome), hint(out, `nerve show ${row.run}`)]
     case 'cancelled':
       return [headline(out, row, 'warn')]
     case 'exhausted':
@@ -128,24 +130,26 @@ function value(end: Outcome['end']): string[] {
   return end?.type === 'run-completed' && end.output !== undefined ? [readable(end.output)] : []
 }
 
-function failureText(outcome: Outcome): string {
+function failureLines(outcome: Outcome): string[] {
   const { end, row } = outcome
-  if (end?.type !== 'run-failed') return row.error ?? ''
+  if (end?.type !== 'run-failed') return [row.error ?? '']
   const step = end.error.data?.['step']
-  return `${typeof step === 'string' ? `${step}: ` : ''}${end.error.message}`
+  return [`${typeof step === 'string' ? `${step}: ` : ''}${end.error.message}`, ...placeLines(end.error)]
 }
 
 function exhaustedLines(out: Output, row: RunRow): string[] {
-  const { budget = {}, usage } = row
+  const { budget = {} } = row
+  const usage = row.usage as Readonly<Record<string, number | undefined>>
   const lines = Object.entries(budget).flatMap(([name, limit]) => {
-    const used = (usage as Record<string, number | undefined>)[name] ?? 0
+    const used = usage[name] ?? 0
     return name === 'depth'
       ? []
       : [
           `  ${name}: ${name === 'usd' ? money(used) : amount(used)} of ${name === 'usd' ? money(Number(limit)) : amount(Number(limit))}`,
         ]
   })
-  const first = Object.keys(budget)[0] ?? 'usd'
+  const limits = Object.entries(budget).filter(([name]) => name !== 'depth')
+  const [first = 'usd'] = limits.find(([name, limit]) => (usage[name] ?? 0) >= Number(limit)) ?? limits[0] ?? []
   return [
     'The budget is spent; nothing new starts.',
     ...lines,
@@ -196,7 +200,7 @@ function signalLines(out: Output, outcome: Outcome, now: number): string[] {
 }
 
 function hint(out: Output, command: string): string {
-  return out.tone(`  ${command}`, 'bold')
+  return out.tone(`  ${asCalled(command)}`, 'bold')
 }
 
 /** Its label, or its number when nobody can type that. */

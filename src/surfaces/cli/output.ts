@@ -65,6 +65,9 @@ function errorText(error: unknown, options: { readonly json: boolean; readonly v
     return JSON.stringify({ error: { code, message, ...rest } })
   }
   const text = said(known ? data.message : `${data.name}: ${data.message}`)
-  const stack = verbose && error instanceof Error ? `\n${error.stack ?? ''}` : ''
-  return clean(`${text}${stack}`)
+  return clean(`${text}${verbose ? stacks(error) : ''}`)
+}
+
+function stacks(error: unknown): string {
+  return error instanceof Error ? `\n${error.stack ?? ''}${stacks(error.cause)}` : ''
 }

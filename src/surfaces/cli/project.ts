@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import { configFile, createHost, databaseFile, type Host, type RunRow } from '../../host/api.ts'
 import type { LoadedConfig } from '../../host/node-api.ts'
-import type { Actor } from '../../journal/events.ts'
+import type { Actor, RunStatus, ShownStatus } from '../../journal/events.ts'
 import type { Output } from './output.ts'
 import type { DaemonHost, RunHost } from './run-host.ts'
 
@@ -159,13 +159,29 @@ async function unclear(host: RunHost, wanted: string, error: unknown): Promise<n
   )
 }
 
+/** Which runs are wanted: all of them, where it says nothing. */
+interface Wanted {
+  readonly status: readonly ShownStatus[]
+  readonly definition: string | undefined
+}
+
 /** Child runs stand in the same list, so more rows may have to be read than are wanted. */
-export async function newestRuns(host: RunHost, count: number): Promise<RunRow[]> {
+export async function newestRuns(host: RunHost, count: number, wanted?: Wanted): Promise<RunRow[]> {
+  const { status = [], definition } = wanted ?? {}
+  const filter = {
+    ...(status.length === 0 ? {} : { status: [...new Set(status.flatMap(storedAs))] }),
+    ...(definition === undefined ? {} : { definition }),
+  }
   for (let limit = count * 2; ; limit *= 4) {
-    const rows = await host.runs({ limit, children: true })
-    const roots = rows.filter((row) => row.parent === undefined)
+    const rows = await host.runs({ ...filter, limit, children: true })
+    const roots = rows.filter((row) => row.parent === undefined && (status.length === 0 || status.includes(row.status)))
     if (roots.length >= count || rows.length < limit) return roots.slice(0, count)
   }
+}
+
+/** Whether one that runs is driven, left or lost, its owner tells, and not what is stored. */
+function storedAs(status: ShownStatus): readonly RunStatus[] {
+  return status === 'running' || status === 'queued' || status === 'crashed' ? ['running', 'queued'] : [status]
 }
 
 export function me(): Actor {

@@ -101,7 +101,9 @@ export function deadlineText(
   if (question.deadline === undefined) return ''
   const { onDeadline = 'fail' } = question
   const then = typeof onDeadline === 'object' ? `then: ${brief(onDeadline.default, 30)}` : `then: ${onDeadline}`
-  return `within ${showDuration(Math.max(0, question.deadline - now))} (${then})`
+  const left = question.deadline - now
+  // Nobody drives the run: whoever does next takes it as not answered.
+  return left > 0 ? `within ${showDuration(left)} (${then})` : `its deadline has passed (${then})`
 }
 
 /** The line being typed, moved along so that its cursor is in sight, and the cursor's column. */

@@ -8,8 +8,8 @@ export const BUDGET: OptionSpec = {
 }
 
 export const DRIVES =
-  'The run is in the daemon, which is started at a terminal, and is shown here until it ends or waits for somebody; Ctrl-Z leaves ' +
-  'it to itself. Without a daemon, as in a pipe, it goes on in this process.'
+  'The run belongs to the daemon: at a terminal, one is started when none runs. It is shown here until it ends or waits for somebody; ' +
+  'Ctrl-Z leaves it running. Without a daemon, as in a pipe, it goes on in this process.'
 
 export const START_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   input: {

@@ -71,6 +71,25 @@ describe('the tree', () => {
     ])
   })
 
+  test('a map says how far it is, and its items have their names also while they run', () => {
+    const progress = heard(
+      { type: 'scope-opened', path: 'map', kind: 'map', size: 4 },
+      completed('map/a/work'),
+      completed('map/a', { kind: 'item' }),
+      started('map/b/work'),
+      started('map/c/work'),
+    )
+    expect(shown(progress).map((line) => line.replace(/ +[\d.]+s$/, ''))).toEqual([
+      '  * map  map of 4, 1 done',
+      '    ✓ [a]',
+      '      ✓ work',
+      '    * [b]',
+      '      * work',
+      '    * [c]',
+      '      * work',
+    ])
+  })
+
   test('retries, failures, questions, signals and timers say what they wait for', () => {
     const progress = heard(
       {

@@ -73,16 +73,25 @@ function addLines(walk: Walk, branch: Branch, depth: number): void {
   for (const next of branches(child).below.values()) addLines(walk, shortened(next, undefined), depth + 1)
 }
 
-/** A branch of `all` with one call in it is that call; an iteration of a loop with one call in it is that call, numbered. */
+/** A branch of `all` with one call in it is that call; an iteration of a loop with one call in it is that call, numbered. Items of maps have names. */
 function shortened(branch: Branch, around: TimelineItem | undefined): Branch {
+  if (isMap(around)) return branch
   const only = branch.item === undefined && branch.below.size === 1 ? [...branch.below.values()][0] : undefined
   if (only === undefined) return branch
   const isIteration = around?.kind === 'scope' && around.size === undefined && /^\d+$/.test(branch.name)
   return shortened(isIteration ? { ...only, name: `${only.name.split('#')[0]}#${branch.name}` } : only, branch.item)
 }
 
+function isMap(item: TimelineItem | undefined): boolean {
+  return item?.kind === 'scope' && item.text === 'map'
+}
+
 function isOver(state: State): boolean {
   return state === 'completed' || state === 'skipped' || state === 'stopped'
+}
+
+function isOpen(state: State): boolean {
+  return state === 'running' || state === 'waiting' || state === 'retrying'
 }
 
 /** A scope has no end of its own: it is what is in it. */
@@ -113,7 +122,7 @@ function branchLine(branch: Branch, state: State, depth: number, options: TreeOp
   ]
   if (ordinal !== undefined) spans.push({ text: ` ·${ordinal}`, tone: 'dim' })
   if (item === undefined) return spans
-  const note = noteOf(item, options.now)
+  const note = isMap(item) && isOpen(state) ? mapNote(branch) : noteOf(item, options.now)
   if (note !== '') spans.push({ text: `  ${note}`, tone: noteTone(state) })
   const spent = joined(timeOf(item, options.now), usageText(item.usage))
   if (spent !== '') spans.push({ text: `  ${spent}`, tone: 'dim' })
@@ -154,6 +163,11 @@ function noteOf(item: TimelineItem, now: number): string {
     default:
       return joined(tried, error, item.until === undefined ? '' : `again ${left(item.until, now)}`)
   }
+}
+
+function mapNote({ item, below }: Branch): string {
+  const done = [...below.values()].filter((one) => !isOpen(stateOf(one))).length
+  return `map of ${item?.size ?? below.size}, ${done} done`
 }
 
 function answered(item: TimelineItem): string {

@@ -88,8 +88,6 @@ const FIRST_MS = 2_000
 const RECOVER_MS = 2_000
 const PLACE_MS = 2_000
 const IDLE_LOOK_MS = 5_000
-/** What its user sends may be as large as in a process of their own: inputs, and runs that were exported. */
-const MOST_NEAR = 268_435_456
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { dir } = options
@@ -183,7 +181,7 @@ function listen(options: DaemonOptions, service: Service): Promise<Server> {
   const clientFor = ({ caller }: Visitor) =>
     createClient(serviceConnection(service, { caller: { ...caller, via: 'mcp' }, close: () => Promise.resolve() }))
   return startServer({
-    ...{ service, version, onProblem, maxNearBody: MOST_NEAR },
+    ...{ service, version, onProblem },
     socket: daemonFiles(dir).socket,
     mounts: { '/mcp': mcpMount(clientFor, { version, workflows: expose, onProblem }) },
     ...(http === undefined ? {} : { tcp: http, tokens: openTokens(tokensFile(dir)) }),

@@ -8,6 +8,7 @@ import { encode, errorOnWire, nameAt } from '../../host/contract/wire.ts'
 import { bearerIn, takenBack, type Doorkeeper, type Visitor } from './doorkeeper.ts'
 import { statusOf } from './http-status.ts'
 import { itemEvent } from './item-text.ts'
+import { tooLarge } from './largest.ts'
 import { PATIENCE_MS, streamLink } from './link.ts'
 import { mountAt, type Mounts } from './mount.ts'
 import { openApi } from './open-api.ts'
@@ -123,8 +124,7 @@ async function bodyOf(
   } finally {
     clearTimeout(late)
   }
-  if (Math.max(length, announced) > most)
-    throw new NerveError('limit-reached', `The body is larger than ${most} bytes.`, { data: { reason: 'size' } })
+  if (Math.max(length, announced) > most) throw tooLarge(most)
   return length === 0 ? {} : readJson(Buffer.concat(chunks), 'The body')
 }
 

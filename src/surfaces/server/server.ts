@@ -10,6 +10,7 @@ import { LineSplitter } from '../../base/line-splitter.ts'
 import type { Service } from '../../host/contract/service.ts'
 import { Doorkeeper } from './doorkeeper.ts'
 import { Frames } from './frames.ts'
+import { largest, tooLarge } from './largest.ts'
 import { PATIENCE_MS, endSoon, streamLink } from './link.ts'
 import type { Mounts } from './mount.ts'
 import type { Rate } from './rate-limit.ts'
@@ -27,10 +28,8 @@ export interface ServerOptions {
   readonly hosts?: readonly string[]
   /** Where pages may come from that use it. Its own pages always may. */
   readonly origins?: readonly string[]
-  /** The most bytes of a request (default 1 MiB). */
+  /** The most bytes of a request (default 1 MiB, and 256 MiB on the unix socket). */
   readonly maxBody?: number
-  /** The same on the unix socket, for requests and lines (default: as everywhere). */
-  readonly maxNearBody?: number
   /** How often a token may ask (default 500 a second, 1,000 at once). */
   readonly rate?: Rate
   /** The most characters of answers that wait to be read by a token (default 128 Mi). Then it gets no more. */
@@ -66,7 +65,6 @@ export interface Server {
   close(): Promise<void>
 }
 
-const MAX_BODY = 1_048_576
 /** Also of those that wait to be taken in: on a unix socket, who finds no room there is turned away at once. */
 const MAX_CONNECTIONS = 4_096
 /** Cursors of many runs are long, and come in a header. */
@@ -206,13 +204,13 @@ class Entrance {
   }
 
   #serveLines(socket: Socket, isNear: boolean): void {
-    const { service, patience } = this.#options
-    const most = this.#mostOf(isNear)
+    const { service, patience, maxBody } = this.#options
     const link = { ...streamLink(socket, patience), close: () => endSoon(socket) }
     const from = socket.remoteAddress ?? ''
     const admit = (secret: string) => this.#doorkeeper.withToken(secret, from, 'tcp')
     const visitor = isNear ? this.#doorkeeper.neighbour() : undefined
     const frames = new Frames({ service, link, admit, visitor })
+    const most = largest(maxBody, isNear)
     const lines = new LineSplitter(most)
     const late = setTimeout(() => {
       if (!frames.isKnown) socket.destroy()
@@ -223,9 +221,7 @@ class Entrance {
       for (const line of whole ?? []) frames.receive(line).catch(this.#onProblem)
       if (whole === undefined) {
         socket.removeAllListeners('data')
-        frames.refuse(
-          new NerveError('limit-reached', `A line is longer than ${most} bytes.`, { data: { reason: 'size' } }),
-        )
+        frames.refuse(tooLarge(most))
         return
       }
       // Who does not read the answers is not asked for more.
@@ -234,11 +230,6 @@ class Entrance {
       socket.pause()
       void room.then(() => socket.resume())
     })
-  }
-
-  #mostOf(isNear: boolean): number {
-    const { maxBody = MAX_BODY, maxNearBody = maxBody } = this.#options
-    return isNear ? maxNearBody : maxBody
   }
 
   async #serveHttp(socket: Socket, isNear: boolean): Promise<void> {
@@ -254,8 +245,10 @@ class Entrance {
   async #makeHttp(): Promise<HttpServer> {
     // Loaded by the first who needs it: most clients are neighbours, who do not.
     const [{ createServer: createHttp }, { answerHttp }] = await Promise.all([import('node:http'), import('./http.ts')])
-    const maxBody = this.#mostOf(false)
-    const options = { ...this.#options, maxBody, doorkeeper: this.#doorkeeper, onProblem: this.#onProblem }
+    const { maxBody } = this.#options
+    const given = { ...this.#options, doorkeeper: this.#doorkeeper, onProblem: this.#onProblem }
+    const near = { ...given, maxBody: largest(maxBody, true) }
+    const far = { ...given, maxBody: largest(maxBody, false) }
     const settings = {
       ...{ maxHeaderSize: MAX_HEADER, keepAliveTimeout: this.#patience },
       // Some clients offer to go on in another version of HTTP with every request.
@@ -263,13 +256,13 @@ class Entrance {
     }
     const server = createHttp(settings, (request, response) => {
       const isNear = entered(request, response)
-      void answerHttp({ ...options, maxBody: this.#mostOf(isNear) }, { request, response, isNear })
+      void answerHttp(isNear ? near : far, { request, response, isNear })
     })
     server.timeout = 2 * this.#patience
     server.on('upgrade', (request, socket, head) => {
       const isNear = entered(request)
       import('./websocket.ts')
-        .then(({ webSockets }) => webSockets(options).take({ request, socket, head, isNear }))
+        .then(({ webSockets }) => webSockets(far).take({ request, socket, head, isNear }))
         .catch((error: unknown) => {
           this.#onProblem(error)
           socket.destroy()

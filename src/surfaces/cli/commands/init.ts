@@ -15,6 +15,7 @@ import {
   type CodeEnding,
   type ProjectFile,
 } from '../../../host/project-template.ts'
+import { asCalled } from '../as-called.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import type { Output } from '../output.ts'
@@ -126,7 +127,7 @@ function show(out: Output, { dir, created, kept, next }: Made, cwd: string): voi
   out.line('Next:')
   if (where !== '') out.line(out.tone(`  cd ${oneLine(where)}`, 'bold'))
   for (const [command, meaning] of next) {
-    out.line(out.tone(`  ${command}`, 'bold'))
+    out.line(out.tone(`  ${asCalled(command)}`, 'bold'))
     out.line(out.tone(`      ${meaning}`, 'dim'))
   }
 }

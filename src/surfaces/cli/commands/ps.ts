@@ -1,27 +1,50 @@
 /** `nerve ps`. */
 import { showDuration } from '../../../base/duration.ts'
+import { nearest } from '../../../base/nearest.ts'
 import type { RunRow } from '../../../host/api.ts'
+import type { ShownStatus } from '../../../journal/events.ts'
 import type { Invocation } from '../dispatch.ts'
-import { EXIT } from '../exit-code.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
 import { joined } from '../event-lines.ts'
 import { spent } from '../outcome.ts'
 import type { Output } from '../output.ts'
 import { brief } from '../printable.ts'
 import { newestRuns, withRuns } from '../project.ts'
+import { STATUSES } from '../statuses.ts'
 import { columnsOf, padded, renderLine, type Line, type Span, type Tone } from '../style.ts'
 import { wholeNumber } from '../values.ts'
 
 export async function run({ args, out, dir }: Invocation): Promise<number> {
   const limit = wholeNumber(args.text('limit') ?? '50', '--limit', 1)
+  const status = args.texts('status').flatMap((text) => text.split(',').map(statusOf))
+  const definition = args.text('definition')
   const rows = await withRuns(
     dir,
-    (host) => newestRuns(host, limit),
+    (host) => newestRuns(host, limit, { status, definition }),
     () => [],
   )
   out.data(rows)
-  if (rows.length === 0) out.line(`There are no runs in ${dir}. Start one: nerve run FILE`)
-  else for (const line of table(out, rows)) out.line(line)
+  if (rows.length > 0) for (const line of table(out, rows)) out.line(line)
+  else if (status.length === 0 && definition === undefined)
+    out.line(`There are no runs in ${dir}. Start one: nerve run FILE`)
+  else out.line(`No run here ${wanted(status, definition)}. See: nerve ps`)
   return EXIT.done
+}
+
+function statusOf(text: string): ShownStatus {
+  const found = STATUSES.find((one) => one === text)
+  if (found !== undefined) return found
+  const meant = nearest(text, STATUSES)
+  throw new UsageError(
+    `--status: '${text}'. ${meant === undefined ? `Give one of: ${STATUSES.join(', ')}.` : `Did you mean '${meant}'?`}`,
+  )
+}
+
+function wanted(status: readonly string[], definition: string | undefined): string {
+  return [
+    ...(status.length === 0 ? [] : [`is ${status.join(' or ')}`]),
+    ...(definition === undefined ? [] : [`is of the definition ${definition}`]),
+  ].join(' and ')
 }
 
 const TONES: Partial<Record<RunRow['status'], Tone>> = {

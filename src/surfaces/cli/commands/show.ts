@@ -6,6 +6,7 @@ import { budgetText, joined } from '../event-lines.ts'
 import { EXIT } from '../exit-code.ts'
 import { questionText, spent } from '../outcome.ts'
 import type { Output } from '../output.ts'
+import { placeLines } from '../place-lines.ts'
 import { brief, readable, withoutStack } from '../printable.ts'
 import { Progress } from '../progress.ts'
 import { withRun } from '../project.ts'
@@ -130,8 +131,8 @@ function planText(plan: ResumePlan): string {
 function ending(out: Output, { row, progress }: Shown): string[] {
   const end = progress.ends.get(row.run)
   if (end?.type === 'run-failed') {
-    const stack = out.verbose && end.error.stack !== undefined ? [end.error.stack] : []
-    return ['', `${out.tone('error', 'bad')}  ${end.error.message}`, ...stack]
+    const place = out.verbose && end.error.stack !== undefined ? [end.error.stack] : placeLines(end.error)
+    return ['', `${out.tone('error', 'bad')}  ${end.error.message}`, ...place]
   }
   if (end?.type === 'run-completed' && end.output !== undefined) return ['', readable(end.output)]
   if (row.status === 'crashed') return ['', `Its process is gone. Drive it on: nerve resume ${row.run}`]
