@@ -305,7 +305,7 @@ export class Engine implements TreeEvents, ChildStarter {
     for (const run of tree.executions.keys()) this.watchers.failed(run, error)
     if (error.code === 'ownership-lost') return
     // Whoever waits for it was told; a store that does not take this either leaves the claim to be found by.
-    giveUp(tree, this.store, this.ownership.host).catch(() => undefined)
+    this.#turns.take(tree.root, () => giveUp(tree, this.store, this.ownership.host)).catch(() => undefined)
   }
 
   diverged(tree: Tree, execution: Execution, plan: ResumePlan): void {
