@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually, fakeCall, forest, sleepTag, sleepers } from '../../test/behaviour/shell-stage.ts'
 import { bash, type BashResult } from './bash.ts'
-import { bwrapArguments, type BwrapSandbox, type Mount, type Sandbox } from './sandbox.ts'
+import { bwrapArguments, enterSandbox, type BwrapSandbox, type Mount, type Sandbox } from './sandbox.ts'
 
 /** Why bubblewrap cannot be used here, or nothing. */
 async function whyNot(): Promise<string | undefined> {
@@ -226,6 +226,32 @@ describe.skipIf(reason !== undefined)('the real bwrap', () => {
     onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
     writeFileSync(join(cwd, 'note'), 'here')
     expect(await inside('cat note; touch no', { level: 'bwrap' }, cwd)).toMatchObject({ stdout: 'here', exitCode: 1 })
+  })
+
+  it('starts a program that is installed in /tmp, with what it needs, and shows nothing else there', async () => {
+    const project = realpathSync(mkdtempSync(join(tmpdir(), 'nerve-sandbox-')))
+    onTestFinished(() => rmSync(project, { recursive: true, force: true }))
+    const packages = join(project, 'node_modules')
+    for (const path of ['node_modules/tool/bin', 'node_modules/needed', 'scripts/.nerve'])
+      mkdirSync(join(project, path), { recursive: true })
+    for (const path of ['notes', 'node_modules/needed/note', 'scripts/note', 'scripts/.nerve/tokens.json'])
+      writeFileSync(join(project, path), `${path}\n`)
+    const look = `#!/bin/sh\ncat ${project}/notes ${packages}/needed/note ${project}/scripts/note ${project}/scripts/.nerve/*\n`
+    const [tool, script] = [join(packages, 'tool', 'bin', 'tool'), join(project, 'scripts', 'look')]
+    for (const file of [tool, script]) writeFileSync(file, look, { mode: 0o755 })
+    const seen = async (file: string, ...args: readonly string[]): Promise<string> => {
+      const enter = await enterSandbox(
+        { level: 'bwrap', hidden: [join(project, 'scripts', '.nerve')] },
+        { cwd: '/', env: { PATH: '/usr/bin:/bin' } },
+      )
+      const { file: bwrap, args: all } = enter({ file, args })
+      return promisify(execFile)(bwrap, all).then(
+        ({ stdout }) => stdout,
+        (error: { stdout: string }) => error.stdout,
+      )
+    }
+    expect(await seen(tool)).toBe('node_modules/needed/note\n')
+    expect(await seen('/bin/sh', script)).toBe('scripts/note\n')
   })
 
   it('lets nothing escape when it is stopped', async () => {

@@ -5,8 +5,9 @@
  * the one that was asked for.
  */
 import { execFile } from 'node:child_process'
+import { realpathSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
-import { isAbsolute, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { checkKnown } from '../base/check-known.ts'
 import { NerveError } from '../base/nerve-error.ts'
@@ -75,18 +76,24 @@ export async function enterSandbox(sandbox: Sandbox, { cwd, env }: Surroundings)
     throw noFolder(cwd, cause)
   })
   const mounts = await mountsOf(sandbox, { cwd: folder, env })
-  const args = bwrapArguments({ cwd: folder, mounts, network: sandbox.network === true })
-  const writable = mounts.flatMap((mount) => (mount.as === 'writable' ? [mount.path] : []))
+  const argumentsFor = (all: Mounts): string[] =>
+    bwrapArguments({ cwd: folder, mounts: thatMatter(all), network: sandbox.network === true })
+  const writable = [...mounts.values()].flatMap(({ path, as }) => (as === 'writable' ? [path] : []))
   // What has been in the sandbox may have left a program of that name there, for the next time.
   const own = (place: string): boolean => !writable.some((path) => isIn(path, resolve(folder, place)))
-  const file = await probe(programOnPath('bwrap', env['PATH'], own), args, env)
-  return (command) => ({ file, args: [...args, '--', command.file, ...command.args] })
+  const file = await probe(programOnPath('bwrap', env['PATH'], own), argumentsFor(mounts), env)
+  return (command) => {
+    const around = argumentsFor(withProgram(mounts, command))
+    return { file, args: [...around, '--', command.file, ...command.args] }
+  }
 }
 
 export interface Mount {
   readonly path: string
   readonly as: 'writable' | 'readable' | 'hidden-folder' | 'hidden-file'
 }
+
+type Mounts = ReadonlyMap<string, Mount>
 
 export interface BwrapPlan {
   readonly cwd: string
@@ -132,7 +139,7 @@ function mounting({ path, as }: Mount): string[] {
 }
 
 /** By path: what is named is stronger than what is hidden by itself. */
-async function mountsOf(sandbox: BwrapSandbox, { cwd, env }: Surroundings): Promise<readonly Mount[]> {
+async function mountsOf(sandbox: BwrapSandbox, { cwd, env }: Surroundings): Promise<Mounts> {
   const { writable = [], hidden = [], readable = [] } = sandbox
   const found = new Map<string, Mount>()
   for (const place of secretPlaces(cwd, env)) {
@@ -150,7 +157,41 @@ async function mountsOf(sandbox: BwrapSandbox, { cwd, env }: Surroundings): Prom
       const real = await named(as, cwd, path)
       found.set(real, { path: real, as })
     }
-  return [...found.values()].filter((mount) => !isHiddenAnyway(mount, found))
+  return found
+}
+
+/** A program, or its script, in a folder that is empty inside could not be started: what it was installed with is there to be read. */
+function withProgram(mounts: Mounts, { file, args }: Wrapped): Mounts {
+  const all = new Map(mounts)
+  for (const path of [file, args[0] ?? ''].filter(isAbsolute)) {
+    const program = realOr(path)
+    const isShown = all.has(program) || nearestAround(program, all) !== undefined
+    if (isShown || !EMPTIED.some((one) => isIn(one, program))) continue
+    const installed = installation(program)
+    all.set(installed, { path: installed, as: 'readable' })
+  }
+  return all
+}
+
+/** What is not there is told of by whoever starts it. */
+function realOr(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+/** All packages that it may need, or the folder that it is in. */
+function installation(program: string): string {
+  const packages = program.indexOf(`${sep}node_modules${sep}`)
+  if (packages >= 0) return program.slice(0, packages + `${sep}node_modules`.length)
+  const folder = dirname(program)
+  return EMPTIED.includes(folder) ? program : folder
+}
+
+function thatMatter(mounts: Mounts): readonly Mount[] {
+  return [...mounts.values()].filter((mount) => !isHiddenAnyway(mount, mounts))
 }
 
 async function hiding(path: string | undefined): Promise<Mount | undefined> {
@@ -160,11 +201,15 @@ async function hiding(path: string | undefined): Promise<Mount | undefined> {
 }
 
 /** Something hidden in something hidden would only show its name. */
-function isHiddenAnyway({ path, as }: Mount, mounts: ReadonlyMap<string, Mount>): boolean {
+function isHiddenAnyway({ path, as }: Mount, mounts: Mounts): boolean {
   if (as !== 'hidden-file' && as !== 'hidden-folder') return false
-  const around = [...mounts.values()].filter((one) => one.path !== path && isIn(one.path, path))
-  const nearest = around.toSorted((one, two) => depthOf(two.path) - depthOf(one.path))[0]
+  const nearest = nearestAround(path, mounts)
   return nearest === undefined ? EMPTIED.some((one) => isIn(one, path)) : nearest.as === 'hidden-folder'
+}
+
+function nearestAround(path: string, mounts: Mounts): Mount | undefined {
+  const around = [...mounts.values()].filter((one) => one.path !== path && isIn(one.path, path))
+  return around.toSorted((one, two) => depthOf(two.path) - depthOf(one.path))[0]
 }
 
 function isIn(folder: string, path: string): boolean {

@@ -48,9 +48,13 @@ if (job.again) {
   for (const one of [node, copy]) await one.stop()
   await host.close()
 } else {
-  await host.start(build)
-  // Until it is killed.
+  const run = await host.start(build)
+  // Until it is killed. A run that fails before that would be waited for in vain.
   setInterval(() => void tell(), 100)
+  run.result().catch((error: unknown) => {
+    console.error(error)
+    process.exit(1)
+  })
 }
 
 async function theRun(): Promise<string> {
