@@ -136,7 +136,10 @@ export function killed(name: AgentName | 'scripted', skip: { readonly compaction
         const prompt = scriptPrompt({ call: { sh: TOOL } }, { say: 'all done' })
         const given = job({ permission: 'allow', prompt, sandboxed })
         const first = new Worker(given)
-        await first.until(({ session }) => session !== undefined && existsSync(join(given.cwd, 'began')))
+        const isWritten = vendor?.written ?? (() => true)
+        await first.until(
+          ({ session }) => session !== undefined && existsSync(join(given.cwd, 'began')) && isWritten(home, session),
+        )
         expect(await goesOn(first, given)).toContain('all done')
         expect(existsSync(join(given.cwd, 'ended'))).toBe(true)
       },

@@ -2,7 +2,7 @@
  * The agents of vendors as the tests use them: where their packages are, what they need to reach a scripted model on loopback and
  * nothing else, and what they cannot do. `scripts/vendors.ts` brings the packages; the test commands run it.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -30,6 +30,8 @@ export interface VendorAgent {
   readonly adapter: AgentAdapter
   readonly env: (place: Place) => Readonly<Record<string, string>>
   readonly model?: string
+  /** Whether its session is on disk, for one that writes it down a moment after it has begun with it. */
+  readonly written?: (home: string, session: string) => boolean
   /** It is told its model by its variables, and not by the adapter. */
   readonly ownGateway?: boolean
   /** Cases of the suite that it cannot do, each with the reason. */
@@ -53,6 +55,7 @@ export const AGENTS = {
   claude: {
     file: files.claude,
     adapter: claudeAgent({ sdk: files.claude }),
+    written: (home, session) => globSync(join(home, 'claude', 'projects', '*', `${session}.jsonl`)).length > 0,
     env: ({ home }) => ({
       PATH,
       HOME: home,
