@@ -127,8 +127,10 @@ async function madeByTwo(file: string): Promise<string[]> {
     import { existsSync } from 'node:fs'
     import { openSqliteStore } from ${JSON.stringify(new URL('sqlite-store.ts', import.meta.url).href)}
     await import('node:sqlite')
+    const { ppid } = process
     console.log('ready')
-    while (!existsSync(${JSON.stringify(go)}));
+    // Whoever is killed cannot tell it to go.
+    while (!existsSync(${JSON.stringify(go)})) if (process.ppid !== ppid) process.exit(1)
     await (await openSqliteStore({ file: ${JSON.stringify(file)} })).close()`
   let waiting = 0
   const one = (): Promise<string> =>
