@@ -1,7 +1,7 @@
 /** The life of a daemon: one per project, whatever happens to it, with the code of now. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -270,6 +270,20 @@ test('a careless workflow does not end the daemon', async () => {
   await until(() => log().includes('nobody caught me') && log().includes('thrown into the air'), 'the log')
   expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
   expect(record()?.pid).toBe(pid)
+})
+
+const restless = `import { workflow } from 'nerve'
+export default workflow('restless', async (ctx) => {
+  const problem = await ctx.step('move', () => process.chdir('/')).catch((error) => error.message)
+  return { problem, at: process.cwd() }
+})
+`
+
+test('a workflow does not move the working folder away from under the others', async () => {
+  const { nerve, dir } = open({ 'restless.ts': restless })
+  await nerve(['server', 'start'])
+  const { output } = jsonLines((await nerve(['run', 'restless.ts', '--json'])).out).at(-1)
+  expect(output).toEqual({ problem: expect.stringContaining('process.chdir'), at: realpathSync(dir) })
 })
 
 test('variables that the daemon does not have are told of, and never written down', async () => {

@@ -39,6 +39,28 @@ test('a run that takes every daemon along is told of, and can be cancelled', asy
   expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
 })
 
+/** Forgets to catch something, and wants to end its process, each time its code runs, until there is a file \`go\`. */
+const careless = `import { existsSync } from 'node:fs'
+import { workflow } from 'nerve'
+export default workflow('careless', async (ctx) => {
+  void Promise.reject(new Error('nobody caught me'))
+  setImmediate(() => process.exit(3))
+  await ctx.step('hold', async () => { while (!existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 20)) })
+  return 'over'
+})
+`
+
+test('a careless run that was left by a daemon does not keep the next one from starting', async () => {
+  const { nerve, write, kill, until, log } = open({ 'careless.ts': careless })
+  await nerve(['run', 'careless.ts', '--detach'])
+  await until(() => log().includes('process.exit(3)'), 'it is at work')
+  await kill()
+  write('go', '')
+  const { code, err } = await nerve(['server', 'start'])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  await until(async () => (await statuses())['careless'] === 'completed', 'it goes on')
+})
+
 /** Its file waits for something, for as long as there is a file \`wait\`. */
 const waiting = `import { existsSync } from 'node:fs'
 import { workflow } from 'nerve'

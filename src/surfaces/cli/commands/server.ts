@@ -153,20 +153,22 @@ async function inForeground(invocation: Invocation, listening: Listening): Promi
   const { quietly } = await import('../quiet-process.ts')
   const say = (text: string): void => void process.stderr.write(`${new Date().toISOString()} ${text}\n`)
   const onProblem = (error: unknown): void => say(`problem: ${describe(error)}`)
+  // From the start on: runs that were left are taken up before it can be asked.
+  const loud = quietly(onProblem)
   try {
     const { startDaemon } = await import('../../daemon/daemon.ts')
     const daemon = await startDaemon({ dir, version: version(), ...listening, options, isHeld, say, onProblem })
-    const loud = quietly(onProblem)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => void daemon.stop(signal).catch(onProblem))
     announce({ record: daemon.record })
     out.data(shown(daemon.record))
     await daemon.ended
-    loud()
     return EXIT.done
   } catch (error) {
     announce({ error })
     throw error
+  } finally {
+    loud()
   }
 }
 
