@@ -88,6 +88,24 @@ test('a file that does not come to an end of loading holds up its own run, and n
   await until(async () => (await statuses())['waiting'] === 'completed', 'it goes on when its file is loaded')
 })
 
+test('one that is told to end while it takes up what was left has time for the steps that run', async () => {
+  const { nerve, start, write, kill, until, effects } = open({ 'waiting.ts': waiting, 'slow.ts': files.slow })
+  await nerve(['run', 'waiting.ts', '--detach'])
+  await nerve(['run', 'slow.ts', '--detach'])
+  await until(() => effects().includes('hold'), 'the step runs')
+  await kill()
+  // The file of the other run holds up the start.
+  write('wait', '')
+  const next = start(['server', 'start', '--foreground'])
+  await until(() => effects().filter((one) => one === 'hold').length === 2, 'the step runs again')
+  next.child.kill('SIGTERM')
+  write('go', '')
+  expect(await next.ended).toMatchObject({ code: 0, err: expect.stringContaining('ends: SIGTERM') })
+  expect(jsonLines((await nerve(['events', 'last', '--json'])).out)).toContainEqual(
+    expect.objectContaining({ type: 'step-completed', path: 'hold' }),
+  )
+})
+
 test('a file among the workflows that does not come to an end of loading keeps nobody from the others', async () => {
   const { nerve, write, dir, client } = open({})
   mkdirSync(join(dir, 'workflows'))

@@ -1,5 +1,6 @@
 /** `nerve server …`. */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
 import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
@@ -20,6 +21,7 @@ const LISTENING_OPTIONS: readonly string[] = ['http', 'host', 'beyond-loopback',
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/
 
 const MOST_TRIES = 5
+const START_GRACE_MS = 10_000
 
 const VERBS: Readonly<Record<string, (invocation: Invocation) => Promise<number>>> = {
   'server start': start,
@@ -155,11 +157,13 @@ async function inForeground(invocation: Invocation, listening: Listening): Promi
   const onProblem = (error: unknown): void => say(`problem: ${describe(error)}`)
   // From the start on: runs that were left are taken up before it can be asked.
   const loud = quietly(onProblem)
+  const { promise: told, resolve } = Promise.withResolvers<NodeJS.Signals>()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve)
   try {
     const { startDaemon } = await import('../../daemon/daemon.ts')
-    const daemon = await startDaemon({ dir, version: version(), ...listening, options, isHeld, say, onProblem })
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.on(signal, () => void daemon.stop(signal).catch(onProblem))
+    const starting = startDaemon({ dir, version: version(), ...listening, options, isHeld, say, onProblem })
+    const daemon = await Promise.race([starting, giveUpStarting(told)])
+    void told.then((signal) => daemon.stop(signal)).catch(onProblem)
     announce({ record: daemon.record })
     out.data(shown(daemon.record))
     await daemon.ended
@@ -170,6 +174,13 @@ async function inForeground(invocation: Invocation, listening: Listening): Promi
   } finally {
     loud()
   }
+}
+
+/** One that is told to end before it has started ends after that: it may have taken up runs. But it does not wait for that for ever. */
+async function giveUpStarting(told: Promise<NodeJS.Signals>): Promise<never> {
+  const signal = await told
+  await delay(START_GRACE_MS, undefined, { ref: false })
+  throw new NerveError('host-closed', `${signal} came, and the daemon has not come to the end of its start.`)
 }
 
 function describe(error: unknown): string {
