@@ -106,6 +106,24 @@ test('one that is told to end while it takes up what was left has time for the s
   )
 })
 
+/** Tells that it is being loaded, and does not come to an end of that. */
+const endless = `import { writeFileSync } from 'node:fs'
+writeFileSync('loading', String(process.pid))
+setInterval(() => undefined, 1_000)
+await new Promise(() => undefined)
+export default {}
+`
+
+test('one that does not come to the end of its start is not left behind by whoever gave up waiting for it', async () => {
+  const { start, nerve, until, has, read } = open({ 'nerve.config.ts': endless })
+  await nerve(['trust'])
+  const starter = start(['server', 'start'])
+  await until(() => has('loading') && read('loading') !== '', 'the project file is being loaded')
+  starter.child.kill('SIGINT')
+  await starter.ended
+  await until(() => !isAlive(Number(read('loading'))), 'it has given up')
+})
+
 test('a file among the workflows that does not come to an end of loading keeps nobody from the others', async () => {
   const { nerve, write, dir, client } = open({})
   mkdirSync(join(dir, 'workflows'))

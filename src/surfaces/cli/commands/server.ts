@@ -21,7 +21,7 @@ const LISTENING_OPTIONS: readonly string[] = ['http', 'host', 'beyond-loopback',
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/
 
 const MOST_TRIES = 5
-const START_GRACE_MS = 10_000
+const START_GRACE_MS = 5_000
 
 const VERBS: Readonly<Record<string, (invocation: Invocation) => Promise<number>>> = {
   'server start': start,
@@ -176,11 +176,15 @@ async function inForeground(invocation: Invocation, listening: Listening): Promi
   }
 }
 
-/** One that is told to end before it has started ends after that: it may have taken up runs. But it does not wait for that for ever. */
+/**
+ * One that is told to end before it has started ends after that: it may have taken up runs. But neither it, nor one that nobody
+ * waits for any more, is to be at it for ever: no command would find it, and none could take its place.
+ */
 async function giveUpStarting(told: Promise<NodeJS.Signals>): Promise<never> {
-  const signal = await told
+  const left = new Promise<string>((resolve) => process.once('disconnect', () => resolve('whoever started it is gone')))
+  const why = await Promise.race([told, left])
   await delay(START_GRACE_MS, undefined, { ref: false })
-  throw new NerveError('host-closed', `${signal} came, and the daemon has not come to the end of its start.`)
+  throw new NerveError('host-closed', `The daemon has not come to the end of its start: ${why}.`)
 }
 
 function describe(error: unknown): string {
