@@ -253,3 +253,32 @@ it('who watches questions goes on when the connection is lost while they are loo
   }
   expect(asked).toHaveLength(2)
 })
+
+it('who watches questions does not look for one that it has told of already', async () => {
+  const { service, host } = under
+  const near = serviceConnection(service, {
+    caller: { scope: 'control', local: true },
+    close: () => Promise.resolve(),
+  })
+  let looks = 0
+  const client = createClient({
+    ...near,
+    call: (name, input, signal) => {
+      if (name === 'questions.list') looks += 1
+      return near.call(name, input, signal)
+    },
+  })
+  const asked = new Set<string>()
+  await client.runs.start('review', { file: 'a' })
+  for await (const { run } of client.questions.watch()) {
+    asked.add(run)
+    if (asked.size === 1)
+      for (const file of ['b', 'c', 'd', 'e', 'f'])
+        await (await client.runs.start('review', { file })).wait({ until: 'rest' })
+    if (asked.size === 6) void client.runs.start('review', { file: 'last' })
+    if (asked.size === 7) break
+  }
+  expect((await host.inbox()).length).toBe(7)
+  // At first, for those that were asked together, and for the last one.
+  expect(looks).toBeLessThanOrEqual(3)
+})
