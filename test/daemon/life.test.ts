@@ -191,15 +191,18 @@ import { said } from './said.ts'
 export default workflow('${word}', async (ctx) => ctx.step('say', () => '${text} ' + said))
 `
 
-test('many newer commands at once put an older daemon out of the way, and each of them is answered', async () => {
+test.each([
+  ['many newer commands at once', Array.from({ length: 12 }, () => ['run', 'greet.ts', '--detach'])],
+  ['a newer server start', [['server', 'start']]],
+])('%s: an older daemon is put out of the way, and each of them is answered', async (_who, commands) => {
   const { nerve, until, record, dir } = open({ 'greet.ts': files.greet })
   const worker = fileURLToPath(new URL('old-daemon.ts', import.meta.url))
   const old = spawn(process.execPath, ['--conditions=nerve-source', worker, dir], { cwd: dir, stdio: 'ignore' })
   const over = once(old, 'exit')
   try {
     await until(() => record() !== undefined, 'the old one listens')
-    const all = await Promise.all(Array.from({ length: 12 }, () => nerve(['run', 'greet.ts', '--detach'])))
-    expect(all.map(({ code, err }) => (code === 0 ? 'done' : err))).toEqual(Array(12).fill('done'))
+    const all = await Promise.all(commands.map((args) => nerve(args)))
+    expect(all.map(({ code, err }) => (code === 0 ? 'done' : err))).toEqual(commands.map(() => 'done'))
     expect(record()?.pid).not.toBe(old.pid)
   } finally {
     old.kill('SIGKILL')

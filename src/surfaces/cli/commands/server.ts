@@ -10,7 +10,7 @@ import { EXIT, UsageError } from '../exit-code.ts'
 import { trustProject } from '../trust-project.ts'
 import { clean } from '../printable.ts'
 import { projectConfig } from '../project.ts'
-import { daemonCommand } from '../project-daemon.ts'
+import { daemonCommand, renewed } from '../project-daemon.ts'
 import { pause, untilSignal } from '../until-signal.ts'
 import { exposed, wholeNumber } from '../values.ts'
 import { version } from '../version.ts'
@@ -49,17 +49,22 @@ async function inBackground(invocation: Invocation, options: readonly string[]):
   const { args, dir, out } = invocation
   const running = await findDaemon(dir)
   if (running === undefined) await trustProject(dir, out)
-  const found = running ?? (await ensureDaemon(dir, daemonCommand(dir, options)))
-  await found.client.close()
-  const isOurs = 'started' in found && found.started === true
-  const { options: its = options } = found.record
+  const {
+    client,
+    record,
+    started: isOurs,
+  } = running === undefined
+    ? await ensureDaemon(dir, daemonCommand(dir, options))
+    : { ...(await renewed(running, dir)), started: false }
+  await client.close()
+  const { options: its = options } = record
   const isSame = isOurs || options.toSorted().join('\n') === its.toSorted().join('\n')
   if (!isSame && LISTENING_OPTIONS.some((name) => args.flag(name)))
     throw new NerveError(
       'owned-elsewhere',
       `The daemon runs already, with other options: ${its.join(' ')}. With these: nerve server restart ${options.join(' ')}`,
     )
-  tell(invocation, found.record, isOurs ? 'started' : 'runs already')
+  tell(invocation, record, isOurs ? 'started' : 'runs already')
   const idle = /^--idle=(?!never)(.*)/.exec(its.find((one) => one.startsWith('--idle=')) ?? '')?.[1]
   if (!isSame && idle !== undefined)
     out.line(
