@@ -115,13 +115,15 @@ export default {}
 `
 
 test('one that does not come to the end of its start is not left behind by whoever gave up waiting for it', async () => {
-  const { start, nerve, until, has, read } = open({ 'nerve.config.ts': endless })
+  const { start, nerve, until, has, read, write } = open({ 'nerve.config.ts': endless })
   await nerve(['trust'])
   const starter = start(['server', 'start'])
   await until(() => has('loading') && read('loading') !== '', 'the project file is being loaded')
   starter.child.kill('SIGINT')
   await starter.ended
   await until(() => !isAlive(Number(read('loading'))), 'it has given up')
+  write('nerve.config.ts', 'export default {}')
+  expect(await nerve(['server', 'start'])).toMatchObject({ code: 0, out: expect.stringContaining(': started') })
 })
 
 test('a file among the workflows that does not come to an end of loading keeps nobody from the others', async () => {

@@ -3,7 +3,7 @@
  * `process.chdir`, must not end the runs of the others, or do their work in another place. What it returns undoes that.
  */
 export function quietly(onProblem: (error: unknown) => void): () => void {
-  const { exit, chdir } = process
+  const [exit, chdir] = [process.exit.bind(process), process.chdir.bind(process)]
   process.on('uncaughtException', onProblem)
   process.on('unhandledRejection', onProblem)
   process.exit = (code) => refuse(`exit(${code ?? ''})`)
