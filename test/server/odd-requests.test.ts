@@ -310,6 +310,27 @@ describe('who was not let in', () => {
     for (const { socket } of sockets) socket.destroy()
   })
 
+  it('is not kept in memory: who has much to say before the token is put out, and who has it after that is not', async () => {
+    const much = 'x'.repeat(90_000)
+    const upgrade =
+      `GET /v1/socket HTTP/1.1\r\n${own}connection: upgrade\r\nupgrade: websocket\r\n` +
+      'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+    // A frame of 99,999 bytes, masked with zeros, that does not end.
+    const frame = `\u0081\u00FF${'\0'.repeat(5)}\u0001\u0086\u009F${'\0'.repeat(4)}{"token":"${much}`
+    const line = open(under, `{"token":"${much}`)
+    const socket = open(under, upgrade)
+    const ended = [line, socket].map((one) => once(one, 'end'))
+    await expect.poll(() => socket.said).toContain('101 Switching')
+    socket.write(frame, 'latin1')
+    await Promise.all(ended)
+    expect(line.said).toContain('A token is needed here')
+    const known = open(
+      under,
+      `{"token":"${under.token}"}\n{"id":1,"call":"runs.start","input":{"definition":"${much}"}}\n`,
+    )
+    await expect.poll(() => known.said).toContain('"code":"bad-input"')
+  })
+
   it('learns nothing of the machine, also when the file of tokens is broken', async () => {
     const broken = await hostUnderTest()
     onTestFinished(() => broken.end())

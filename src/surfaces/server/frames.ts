@@ -117,10 +117,7 @@ export class Frames {
 
   #welcome(): Visitor {
     const visitor = this.#visitor
-    if (visitor === undefined)
-      throw new NerveError('not-allowed', 'A token is needed here: {"token":"…"} as the first line.', {
-        data: { reason: 'token' },
-      })
+    if (visitor === undefined) throw tokenNeeded()
     this.#refuseTakenBack(visitor)
     return visitor
   }
@@ -185,6 +182,12 @@ export class Frames {
   #reply(reply: Reply): Promise<void> {
     return this.#options.link.send(textOf(reply))
   }
+}
+
+export function tokenNeeded(): NerveError {
+  return new NerveError('not-allowed', 'A token is needed here: {"token":"…"} as the first line.', {
+    data: { reason: 'token' },
+  })
 }
 
 interface Asked {

@@ -9,8 +9,8 @@ import { NerveError } from '../../base/nerve-error.ts'
 import { LineSplitter } from '../../base/line-splitter.ts'
 import type { Service } from '../../host/contract/service.ts'
 import { Doorkeeper } from './doorkeeper.ts'
-import { Frames } from './frames.ts'
-import { largest, tooLarge } from './largest.ts'
+import { Frames, tokenNeeded } from './frames.ts'
+import { LARGEST_UNKNOWN, largest, tooLarge } from './largest.ts'
 import { PATIENCE_MS, endSoon, streamLink } from './link.ts'
 import type { Mounts } from './mount.ts'
 import type { Rate } from './rate-limit.ts'
@@ -219,9 +219,10 @@ class Entrance {
     socket.on('data', (chunk) => {
       const whole = lines.cut(chunk)
       for (const line of whole ?? []) frames.receive(line).catch(this.#onProblem)
-      if (whole === undefined) {
+      const isStranger = !frames.isKnown && lines.pending > LARGEST_UNKNOWN
+      if (whole === undefined || isStranger) {
         socket.removeAllListeners('data')
-        frames.refuse(tooLarge(most))
+        frames.refuse(isStranger ? tokenNeeded() : tooLarge(most))
         return
       }
       // Who does not read the answers is not asked for more.
