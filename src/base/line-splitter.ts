@@ -29,6 +29,11 @@ export class LineSplitter {
     return this.#length > this.#longest ? undefined : lines
   }
 
+  /** How many bytes are left without a line feed. */
+  get pending(): number {
+    return this.#length
+  }
+
   /** What is left without a line feed. */
   rest(): string {
     return Buffer.concat(this.#parts).toString('utf8')

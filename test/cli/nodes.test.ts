@@ -194,6 +194,12 @@ describe('calls that make no sense', () => {
     expect((await nerve(['help', 'node', 'creat'])).err).toContain("Did you mean 'create'?")
   })
 
+  test('a session without nodes is not a project without nodes', async () => {
+    const { nerve } = await created(['sh', '--kind', 'bash'])
+    const { code, out } = await nerve(['node', 'list', '--session', 'other'])
+    expect({ code, out }).toEqual({ code: 0, out: "There are no nodes in session 'other'. See: nerve session list\n" })
+  })
+
   test('a terminal that lives only in its process says so', async () => {
     const { nerve } = await created(['t', '--kind', 'terminal', '--command', 'bash'], ['sh', '--kind', 'bash'])
     expect((await nerve(['node', 'execute', 't', 'echo $((40 + 2)); false'])).out).toBe('42\n')

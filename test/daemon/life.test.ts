@@ -1,7 +1,7 @@
 /** The life of a daemon: one per project, whatever happens to it, with the code of now. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -191,15 +191,18 @@ import { said } from './said.ts'
 export default workflow('${word}', async (ctx) => ctx.step('say', () => '${text} ' + said))
 `
 
-test('many newer commands at once put an older daemon out of the way, and each of them is answered', async () => {
+test.each([
+  ['many newer commands at once', Array.from({ length: 12 }, () => ['run', 'greet.ts', '--detach'])],
+  ['a newer server start', [['server', 'start']]],
+])('%s: an older daemon is put out of the way, and each of them is answered', async (_who, commands) => {
   const { nerve, until, record, dir } = open({ 'greet.ts': files.greet })
   const worker = fileURLToPath(new URL('old-daemon.ts', import.meta.url))
   const old = spawn(process.execPath, ['--conditions=nerve-source', worker, dir], { cwd: dir, stdio: 'ignore' })
   const over = once(old, 'exit')
   try {
     await until(() => record() !== undefined, 'the old one listens')
-    const all = await Promise.all(Array.from({ length: 12 }, () => nerve(['run', 'greet.ts', '--detach'])))
-    expect(all.map(({ code, err }) => (code === 0 ? 'done' : err))).toEqual(Array(12).fill('done'))
+    const all = await Promise.all(commands.map((args) => nerve(args)))
+    expect(all.map(({ code, err }) => (code === 0 ? 'done' : err))).toEqual(commands.map(() => 'done'))
     expect(record()?.pid).not.toBe(old.pid)
   } finally {
     old.kill('SIGKILL')
@@ -270,6 +273,20 @@ test('a careless workflow does not end the daemon', async () => {
   await until(() => log().includes('nobody caught me') && log().includes('thrown into the air'), 'the log')
   expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
   expect(record()?.pid).toBe(pid)
+})
+
+const restless = `import { workflow } from 'nerve'
+export default workflow('restless', async (ctx) => {
+  const problem = await ctx.step('move', () => process.chdir('/')).catch((error) => error.message)
+  return { problem, at: process.cwd() }
+})
+`
+
+test('a workflow does not move the working folder away from under the others', async () => {
+  const { nerve, dir } = open({ 'restless.ts': restless })
+  await nerve(['server', 'start'])
+  const { output } = jsonLines((await nerve(['run', 'restless.ts', '--json'])).out).at(-1)
+  expect(output).toEqual({ problem: expect.stringContaining('process.chdir'), at: realpathSync(dir) })
 })
 
 test('variables that the daemon does not have are told of, and never written down', async () => {

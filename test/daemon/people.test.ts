@@ -1,6 +1,7 @@
 /** What a person does with a daemon: start here, leave, watch there, answer from anywhere, and nothing is lost. */
 import { execFile } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -168,6 +169,41 @@ test('a daemon that is killed while nobody watches: who looks is told, who watch
   write('go', '')
   expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('over') })
   expect(effects()).toEqual(['first', 'hold', 'hold', 'last'])
+})
+
+/** A way to the daemon for commands. When it is cut, nobody is answered any more; it resolves when somebody has asked then. */
+async function wayToDaemon(): Promise<{ readonly cut: () => Promise<void>; readonly close: () => void }> {
+  const [file, socket] = ['server.json', 'way.sock'].map((name) => join(here.dir, '.nerve', name)) as [string, string]
+  const asked = Promise.withResolvers<void>()
+  let isCut = false
+  const way = createServer((client) => {
+    const daemon = connect(join(here.dir, '.nerve', 'nerve.sock'))
+    for (const one of [client, daemon]) one.on('error', () => undefined)
+    client.on('data', (request) => (isCut ? asked.resolve() : daemon.write(request)))
+    daemon.on('data', (reply) => isCut || client.write(reply))
+  })
+  await new Promise<void>((resolve) => way.listen(socket, resolve))
+  writeFileSync(file, JSON.stringify({ ...here.record(), socket }))
+  const cut = (): Promise<void> => {
+    isCut = true
+    return asked.promise
+  }
+  return { cut, close: () => way.close() }
+}
+
+test.each([
+  { args: ['attach', 'last'], said: 'goes on. Come back' },
+  { args: ['inbox', '--watch'], said: 'Publish this?' },
+])('whoever watches can leave while the daemon does not answer: $args', async ({ args, said }) => {
+  const { nerve, start } = open({ 'asking.ts': files.asking })
+  await nerve(['run', 'asking.ts', '--detach'])
+  const { cut, close } = await wayToDaemon()
+  const watcher = start(args)
+  await watcher.shown('Publish this?')
+  await cut()
+  watcher.child.kill('SIGINT')
+  expect(await watcher.ended).toMatchObject({ code: 0, out: expect.stringContaining(said) })
+  close()
 })
 
 /** Goes on without an answer, in a moment. */

@@ -39,6 +39,28 @@ test('a run that takes every daemon along is told of, and can be cancelled', asy
   expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
 })
 
+/** Forgets to catch something, and wants to end its process, each time its code runs, until there is a file \`go\`. */
+const careless = `import { existsSync } from 'node:fs'
+import { workflow } from 'nerve'
+export default workflow('careless', async (ctx) => {
+  void Promise.reject(new Error('nobody caught me'))
+  setImmediate(() => process.exit(3))
+  await ctx.step('hold', async () => { while (!existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 20)) })
+  return 'over'
+})
+`
+
+test('a careless run that was left by a daemon does not keep the next one from starting', async () => {
+  const { nerve, write, kill, until, log } = open({ 'careless.ts': careless })
+  await nerve(['run', 'careless.ts', '--detach'])
+  await until(() => log().includes('process.exit(3)'), 'it is at work')
+  await kill()
+  write('go', '')
+  const { code, err } = await nerve(['server', 'start'])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  await until(async () => (await statuses())['careless'] === 'completed', 'it goes on')
+})
+
 /** Its file waits for something, for as long as there is a file \`wait\`. */
 const waiting = `import { existsSync } from 'node:fs'
 import { workflow } from 'nerve'
@@ -64,6 +86,44 @@ test('a file that does not come to an end of loading holds up its own run, and n
   rmSync(join(dir, 'wait'))
   await nerve(['server', 'start'])
   await until(async () => (await statuses())['waiting'] === 'completed', 'it goes on when its file is loaded')
+})
+
+test('one that is told to end while it takes up what was left has time for the steps that run', async () => {
+  const { nerve, start, write, kill, until, effects } = open({ 'waiting.ts': waiting, 'slow.ts': files.slow })
+  await nerve(['run', 'waiting.ts', '--detach'])
+  await nerve(['run', 'slow.ts', '--detach'])
+  await until(() => effects().includes('hold'), 'the step runs')
+  await kill()
+  // The file of the other run holds up the start.
+  write('wait', '')
+  const next = start(['server', 'start', '--foreground'])
+  await until(() => effects().filter((one) => one === 'hold').length === 2, 'the step runs again')
+  next.child.kill('SIGTERM')
+  write('go', '')
+  expect(await next.ended).toMatchObject({ code: 0, err: expect.stringContaining('ends: SIGTERM') })
+  expect(jsonLines((await nerve(['events', 'last', '--json'])).out)).toContainEqual(
+    expect.objectContaining({ type: 'step-completed', path: 'hold' }),
+  )
+})
+
+/** Tells that it is being loaded, and does not come to an end of that. */
+const endless = `import { writeFileSync } from 'node:fs'
+writeFileSync('loading', String(process.pid))
+setInterval(() => undefined, 1_000)
+await new Promise(() => undefined)
+export default {}
+`
+
+test('one that does not come to the end of its start is not left behind by whoever gave up waiting for it', async () => {
+  const { start, nerve, until, has, read, write } = open({ 'nerve.config.ts': endless })
+  await nerve(['trust'])
+  const starter = start(['server', 'start'])
+  await until(() => has('loading') && read('loading') !== '', 'the project file is being loaded')
+  starter.child.kill('SIGINT')
+  await starter.ended
+  await until(() => !isAlive(Number(read('loading'))), 'it has given up')
+  write('nerve.config.ts', 'export default {}')
+  expect(await nerve(['server', 'start'])).toMatchObject({ code: 0, out: expect.stringContaining(': started') })
 })
 
 test('a file among the workflows that does not come to an end of loading keeps nobody from the others', async () => {

@@ -127,3 +127,20 @@ it.each([
   // Nothing but the protocol.
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' })
 })
+
+it('a message that is larger than the protocol has room for ends it, with the reason on stderr', async () => {
+  const { dir, until } = open()
+  const { child, lines, send } = byHand(dir)
+  let told = ''
+  child.stderr?.on('data', (chunk: Buffer) => (told += chunk.toString()))
+  send(BEGIN)
+  await until(() => lines.length > 0, 'it has begun')
+  child.stdin?.on('error', () => undefined)
+  send({
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'runs_list', arguments: { definition: 'x'.repeat(11_000_000) } },
+  })
+  expect(await once(child, 'close')).toEqual([0, null])
+  expect(told).toMatch(/exceeded maximum size[^\n]*\n$/)
+})

@@ -2,9 +2,10 @@
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { connect, connectHttp, standalone, type Client, type EventItem } from 'nerve/client'
 import { isNerveError } from '../../src/base/nerve-error.ts'
@@ -132,6 +133,37 @@ it('a client that is closed while it looks for its host again stops looking', as
   expect(await Promise.all(waiting)).toEqual(['done', expect.any(String), 'done', expect.any(String)])
 })
 
+/** Answers the first requests, and then takes everything in and says nothing. */
+async function fallsSilent(answers: number): Promise<{ readonly port: number; readonly asked: () => number }> {
+  let asked = 0
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    createInterface({ input: socket }).on('line', (line) => {
+      const { id } = JSON.parse(line) as { readonly id: number }
+      asked += 1
+      if (asked <= answers) socket.write(`${JSON.stringify({ id, result: [] })}\n`)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return { port: (server.address() as AddressInfo).port, asked: () => asked }
+}
+
+it('who waits for a host that has fallen silent to let them in can stop waiting, by a signal and by closing', async () => {
+  const { port, asked } = await fallsSilent(2)
+  const client = await connect(`tcp://127.0.0.1:${port}`, { token: 'any' })
+  const over = new AbortController()
+  const loops = (options: { readonly signal?: AbortSignal }) =>
+    [client.events(options), client.questions.watch(options)].map((loop) => outcome(all(loop)))
+  const [signalled, closed] = [loops({ signal: over.signal }), loops({})]
+  await expect.poll(asked).toBe(6)
+  over.abort()
+  expect(await Promise.all(signalled)).toEqual(['done', 'done'])
+  expect(await outcome(client.close())).toBe('done')
+  expect(await Promise.all(closed)).toEqual(['done', 'done'])
+})
+
 describe('what is no host', () => {
   async function other(answer: (server: Server) => void): Promise<string> {
     const server = createServer().listen(0, '127.0.0.1')
@@ -220,4 +252,33 @@ it('who watches questions goes on when the connection is lost while they are loo
     await host.start(review as never, { file: 'b' })
   }
   expect(asked).toHaveLength(2)
+})
+
+it('who watches questions does not look for one that it has told of already', async () => {
+  const { service, host } = under
+  const near = serviceConnection(service, {
+    caller: { scope: 'control', local: true },
+    close: () => Promise.resolve(),
+  })
+  let looks = 0
+  const client = createClient({
+    ...near,
+    call: (name, input, signal) => {
+      if (name === 'questions.list') looks += 1
+      return near.call(name, input, signal)
+    },
+  })
+  const asked = new Set<string>()
+  await client.runs.start('review', { file: 'a' })
+  for await (const { run } of client.questions.watch()) {
+    asked.add(run)
+    if (asked.size === 1)
+      for (const file of ['b', 'c', 'd', 'e', 'f'])
+        await (await client.runs.start('review', { file })).wait({ until: 'rest' })
+    if (asked.size === 6) void client.runs.start('review', { file: 'last' })
+    if (asked.size === 7) break
+  }
+  expect((await host.inbox()).length).toBe(7)
+  // At first, for those that were asked together, and for the last one.
+  expect(looks).toBeLessThanOrEqual(3)
 })

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connect, connectHttp } from 'nerve/client'
 import { startServer } from 'nerve/server'
-import { hostUnderTest, type UnderTest } from './host-under-test.ts'
+import { hostUnderTest, waiting, type UnderTest } from './host-under-test.ts'
 
 let under: UnderTest
 let own: string
@@ -145,6 +145,28 @@ describe('is taken', () => {
       expect(await statusOf(`GET /v1/health HTTP/1.1\r\n${known}${offer}\r\n`)).toBe(200)
     },
   )
+
+  it('a client that says no more is still answered what it has asked, for a while', async () => {
+    const { id } = await under.host.start(waiting)
+    const own = await hostUnderTest({ patience: 300 })
+    onTestFinished(() => own.end())
+    const ask = (at: UnderTest, timeout: number, run: string) => {
+      const socket = open(at, `{"token":"${at.token}"}\n`)
+      socket.end(
+        `{"id":1,"call":"runs.wait","input":{"run":"${run}","timeout":${timeout}}}\n{"id":2,"feed":"events"}\n`,
+      )
+      return socket
+    }
+    const answered = ask(under, 200, id)
+    await once(answered, 'close')
+    expect(answered.said).toContain(`{"id":1,"result":{"run":"${id}","status":"waiting","ended":false}}`)
+    expect(answered.said).not.toContain('"end"')
+    const { id: other } = await own.host.start(waiting)
+    const tired = ask(own, 600_000, other)
+    await once(tired, 'close')
+    expect(tired.said).not.toContain('"id":1')
+    await expect.poll(() => own.server.connections).toBe(0)
+  })
 
   it('a client that leaves in the middle of its body: that is no problem of the host', async () => {
     const socket = open(under, `POST /v1/runs/list HTTP/1.1\r\n${known}${JSON_TYPE}content-length: 50\r\n\r\n{`)
@@ -286,6 +308,27 @@ describe('who was not let in', () => {
     // Some of them do not close their end: the host does not wait for it.
     await expect.poll(() => patient.server.connections, { timeout: 10_000 }).toBe(0)
     for (const { socket } of sockets) socket.destroy()
+  })
+
+  it('is not kept in memory: who has much to say before the token is put out, and who has it after that is not', async () => {
+    const much = 'x'.repeat(90_000)
+    const upgrade =
+      `GET /v1/socket HTTP/1.1\r\n${own}connection: upgrade\r\nupgrade: websocket\r\n` +
+      'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+    // A frame of 99,999 bytes, masked with zeros, that does not end.
+    const frame = `\u0081\u00FF${'\0'.repeat(5)}\u0001\u0086\u009F${'\0'.repeat(4)}{"token":"${much}`
+    const line = open(under, `{"token":"${much}`)
+    const socket = open(under, upgrade)
+    const ended = [line, socket].map((one) => once(one, 'end'))
+    await expect.poll(() => socket.said).toContain('101 Switching')
+    socket.write(frame, 'latin1')
+    await Promise.all(ended)
+    expect(line.said).toContain('A token is needed here')
+    const known = open(
+      under,
+      `{"token":"${under.token}"}\n{"id":1,"call":"runs.start","input":{"definition":"${much}"}}\n`,
+    )
+    await expect.poll(() => known.said).toContain('"code":"bad-input"')
   })
 
   it('learns nothing of the machine, also when the file of tokens is broken', async () => {

@@ -123,7 +123,7 @@ function asHost(found: FoundDaemon, dir: string): DaemonHost {
 }
 
 /** A daemon of an older version that does nothing is put out of the way by a newer command; one that works is left to it. */
-async function renewed(found: FoundDaemon, dir: string): Promise<FoundDaemon> {
+export async function renewed(found: FoundDaemon, dir: string): Promise<FoundDaemon> {
   const { client, record } = found
   const own = version()
   if (!isOlder(record.version, own)) return found

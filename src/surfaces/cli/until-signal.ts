@@ -29,3 +29,16 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
     if (!signal.aborted) throw error
   }
 }
+
+/** What it comes to; undefined when it ends before. A host may take its time to answer, and nobody has to wait for that. */
+export async function unlessEnded<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
+  const ended = Promise.withResolvers<undefined>()
+  const end = (): void => ended.resolve(undefined)
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
+  try {
+    return await Promise.race([work, ended.promise])
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
+}

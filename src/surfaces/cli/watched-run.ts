@@ -13,7 +13,7 @@ import type { Prints } from './prints.ts'
 import { me } from './project.ts'
 import { readKeys } from './read-keys.ts'
 import { isDaemon, type RunHost } from './run-host.ts'
-import { pause } from './until-signal.ts'
+import { pause, unlessEnded } from './until-signal.ts'
 import { createView, type View } from './view.ts'
 
 const LOOK_MS = 200
@@ -132,8 +132,8 @@ class WatchedRun {
     try {
       for (let alone = 0; ;) {
         if (this.#ended) return 'ended'
-        if (this.#left.signal.aborted) return 'left'
-        const rows = await this.#host.runs({ root, children: true })
+        const rows = await unlessEnded(this.#host.runs({ root, children: true }), this.#left.signal)
+        if (rows === undefined) return 'left'
         if (rows.some(({ owner }) => owner === this.#host.id)) return 'mine'
         this.#open = new Set(rows.flatMap(({ questions }) => questions.map(({ id }) => id)))
         this.#desk?.look()

@@ -102,7 +102,7 @@ async function* watchQuestions({ connection, call }: ClientParts, signal?: Abort
   try {
     for await (const { item } of deliveries(connection, { type: 'question-asked', ...until })) {
       // The first thing that a feed of all runs gives is its place: from then on nothing is missed.
-      const isNews = first || item !== undefined
+      const isNews = first || (item !== undefined && 'id' in item && !told.has(item.id))
       const open = isNews ? await patiently(over, () => call('questions.list', {}, until)) : []
       first = false
       for (const question of open) {

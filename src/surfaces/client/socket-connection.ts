@@ -2,6 +2,7 @@
  * A host behind a socket that speaks the line protocol: one JSON value per line. Connects when it is needed, and again.
  * Each feed has a socket of its own, so that one that is read slowly holds up nothing else.
  */
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LineSplitter } from '../../base/line-splitter.ts'
@@ -109,9 +110,9 @@ export function socketConnection({ to, token, via }: SocketConnectionOptions): C
   const where = 'path' in to ? to.path : `${to.host}:${to.port}`
   const over = new AbortController()
   const lines = new Set<Shared>()
-  const make = async (): Promise<Line> => {
+  const make = async (signal: AbortSignal = over.signal): Promise<Line> => {
     if (over.signal.aborted) throw connectionClosed(where)
-    return open(to, where, { token, via })
+    return open(where, { to, token, via }, signal)
   }
   const share = (): Shared => {
     const free = [...lines].find(({ calls }) => calls < MOST_CALLS)
@@ -141,7 +142,8 @@ export function socketConnection({ to, token, via }: SocketConnectionOptions): C
     },
     async *feed(name, input, signal) {
       const request = `"feed":${JSON.stringify(name)},"input":${encodeInput(input, name)}`
-      yield* follow(await make(), request, AbortSignal.any([signal, over.signal]))
+      const either = AbortSignal.any([signal, over.signal])
+      yield* follow(await make(either), request, either)
     },
     async close() {
       over.abort()
@@ -150,32 +152,44 @@ export function socketConnection({ to, token, via }: SocketConnectionOptions): C
   }
 }
 
-async function open(
-  to: SocketConnectionOptions['to'],
-  where: string,
-  { token, via }: Pick<SocketConnectionOptions, 'token' | 'via'>,
-): Promise<Line> {
-  const line = new Line(await reached(to, where), where)
-  if (token !== undefined) await asked(line, `"token":${JSON.stringify(token)}`, undefined)
-  if (via !== undefined) await asked(line, `"via":${JSON.stringify(via)}`, undefined)
-  return line
+async function open(where: string, { to, token, via }: SocketConnectionOptions, signal: AbortSignal): Promise<Line> {
+  const line = new Line(await reached(to, where, signal), where)
+  try {
+    if (token !== undefined) await asked(line, `"token":${JSON.stringify(token)}`, signal)
+    if (via !== undefined) await asked(line, `"via":${JSON.stringify(via)}`, signal)
+    return line
+  } catch (error) {
+    line.close()
+    throw error
+  }
 }
 
 /** Of many who come in the same moment, a unix socket turns away those for whom there is no room to wait. */
 const ROOM_MS = 10_000
 const ROOM_LOOK_MS = 20
 
-async function reached(to: SocketConnectionOptions['to'], where: string): Promise<Socket> {
+async function reached(to: SocketConnectionOptions['to'], where: string, signal: AbortSignal): Promise<Socket> {
   for (const deadline = Date.now() + ROOM_MS; ;) {
     try {
-      return await new Promise<Socket>((resolve, reject) => {
-        const made: Socket = connect(to as { path: string }, () => resolve(made.off('error', reject)))
-        made.once('error', reject)
-      })
+      return await connected(to, signal)
     } catch (cause) {
+      if (signal.aborted) throw connectionClosed(where)
       if ((cause as NodeJS.ErrnoException).code !== 'EAGAIN' || Date.now() > deadline) throw notReached(where, cause)
       await delay(ROOM_LOOK_MS * (0.5 + Math.random()))
     }
+  }
+}
+
+async function connected(to: SocketConnectionOptions['to'], signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted()
+  const made: Socket = connect(to as { path: string })
+  const giveUp = (): void => void made.destroy(signal.reason as Error)
+  signal.addEventListener('abort', giveUp)
+  try {
+    await once(made, 'connect')
+    return made
+  } finally {
+    signal.removeEventListener('abort', giveUp)
   }
 }
 

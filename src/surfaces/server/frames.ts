@@ -25,6 +25,8 @@ export interface FramesOptions {
 export class Frames {
   readonly #options: FramesOptions
   readonly #open = new Map<FrameId, AbortController>()
+  /** Answers that are on their way. */
+  readonly #calls = new Set<Promise<void>>()
   #visitor: Visitor | undefined
   #refused = false
   #unnamed = 0
@@ -51,19 +53,41 @@ export class Frames {
   async receive(frame: Buffer): Promise<void> {
     // Who was not let in has nothing more to say, whatever came with it.
     if (this.#refused || isBlank(frame)) return
-    let id: FrameId | undefined
+    let request: Request
     try {
-      const request = requestIn(frame)
-      id = request.id
+      request = requestIn(frame)
+    } catch (error) {
+      return this.#tell(error, {})
+    }
+    const answered = this.#respond(request)
+    if (request.feed === undefined) this.#calls.add(answered)
+    try {
+      await answered
+    } finally {
+      this.#calls.delete(answered)
+    }
+  }
+
+  /** Resolves when all that was asked is answered, but for feeds. */
+  async settled(): Promise<void> {
+    while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
+  }
+
+  async #respond(request: Request): Promise<void> {
+    try {
       const answered = this.#answer(request)
       // Known before anything is waited for: the next one may have come with it.
       this.#refused = !this.isKnown
       await answered
     } catch (error) {
-      this.#refused = !this.isKnown
-      await this.#reply({ ...(id === undefined ? {} : { id }), error: errorOnWire(error) })
-      if (this.#refused) this.#options.link.close()
+      await this.#tell(error, request)
     }
+  }
+
+  async #tell(error: unknown, { id }: Pick<Request, 'id'>): Promise<void> {
+    this.#refused = !this.isKnown
+    await this.#reply({ ...(id === undefined ? {} : { id }), error: errorOnWire(error) })
+    if (this.#refused) this.#options.link.close()
   }
 
   async #answer(request: Request): Promise<void> {
@@ -93,10 +117,7 @@ export class Frames {
 
   #welcome(): Visitor {
     const visitor = this.#visitor
-    if (visitor === undefined)
-      throw new NerveError('not-allowed', 'A token is needed here: {"token":"…"} as the first line.', {
-        data: { reason: 'token' },
-      })
+    if (visitor === undefined) throw tokenNeeded()
     this.#refuseTakenBack(visitor)
     return visitor
   }
@@ -161,6 +182,12 @@ export class Frames {
   #reply(reply: Reply): Promise<void> {
     return this.#options.link.send(textOf(reply))
   }
+}
+
+export function tokenNeeded(): NerveError {
+  return new NerveError('not-allowed', 'A token is needed here: {"token":"…"} as the first line.', {
+    data: { reason: 'token' },
+  })
 }
 
 interface Asked {

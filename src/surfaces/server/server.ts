@@ -9,8 +9,8 @@ import { NerveError } from '../../base/nerve-error.ts'
 import { LineSplitter } from '../../base/line-splitter.ts'
 import type { Service } from '../../host/contract/service.ts'
 import { Doorkeeper } from './doorkeeper.ts'
-import { Frames } from './frames.ts'
-import { largest, tooLarge } from './largest.ts'
+import { Frames, tokenNeeded } from './frames.ts'
+import { LARGEST_UNKNOWN, largest, tooLarge } from './largest.ts'
 import { PATIENCE_MS, endSoon, streamLink } from './link.ts'
 import type { Mounts } from './mount.ts'
 import type { Rate } from './rate-limit.ts'
@@ -171,9 +171,8 @@ class Entrance {
 
   /** `isNear`: only the user can open it. */
   door(isNear: boolean): NetServer {
-    const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, (socket) =>
-      this.#enter(socket, isNear),
-    )
+    const settings = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000, allowHalfOpen: true }
+    const server = createServer(settings, (socket) => this.#enter(socket, isNear))
     server.maxConnections = this.#options.maxConnections ?? MAX_CONNECTIONS
     return server
   }
@@ -216,12 +215,14 @@ class Entrance {
       if (!frames.isKnown) socket.destroy()
     }, this.#patience)
     socket.once('close', () => clearTimeout(late))
+    socket.once('end', () => this.#answerLast(socket, frames))
     socket.on('data', (chunk) => {
       const whole = lines.cut(chunk)
       for (const line of whole ?? []) frames.receive(line).catch(this.#onProblem)
-      if (whole === undefined) {
+      const isStranger = !frames.isKnown && lines.pending > LARGEST_UNKNOWN
+      if (whole === undefined || isStranger) {
         socket.removeAllListeners('data')
-        frames.refuse(tooLarge(most))
+        frames.refuse(isStranger ? tokenNeeded() : tooLarge(most))
         return
       }
       // Who does not read the answers is not asked for more.
@@ -230,6 +231,13 @@ class Entrance {
       socket.pause()
       void room.then(() => socket.resume())
     })
+  }
+
+  /** Who says no more, as scripts do, wants to hear what they have asked for; who has gone does not, and looks the same for a while. */
+  #answerLast(socket: Socket, frames: Frames): void {
+    const late = setTimeout(() => socket.destroy(), this.#patience)
+    socket.once('close', () => clearTimeout(late))
+    void frames.settled().then(() => socket.end())
   }
 
   async #serveHttp(socket: Socket, isNear: boolean): Promise<void> {

@@ -7,6 +7,7 @@ import type { Service } from '../../host/contract/service.ts'
 import { bearerIn, type Doorkeeper } from './doorkeeper.ts'
 import { Frames, type FramesOptions } from './frames.ts'
 import { statusOf } from './http-status.ts'
+import { LARGEST_UNKNOWN } from './largest.ts'
 import { PATIENCE_MS, endSoon, type Link } from './link.ts'
 
 export interface WebSocketOptions {
@@ -62,13 +63,16 @@ class WebSockets {
       const from = request.socket.remoteAddress ?? ''
       const admit = (token: string) => doorkeeper.withToken(token, from, 'websocket')
       const visitor = isNear ? doorkeeper.neighbour() : secret === undefined ? undefined : admit(secret)
-      this.#server.handleUpgrade(request, socket, head, (client) => this.#serve(client, { visitor, admit }))
+      this.#server.handleUpgrade(request, socket, head, (client) => {
+        const frames = this.#serve(client, { visitor, admit })
+        putOutTalkers(client, socket, frames)
+      })
     } catch (error) {
       endSoon(socket, `HTTP/1.1 ${statusOf(error)} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
     }
   }
 
-  #serve(client: WebSocket, who: Pick<FramesOptions, 'visitor' | 'admit'>): void {
+  #serve(client: WebSocket, who: Pick<FramesOptions, 'visitor' | 'admit'>): Frames {
     const { service, onProblem, patience } = this.#options
     const link = webSocketLink(client, patience)
     const frames = new Frames({ service, link, ...who })
@@ -89,7 +93,19 @@ class WebSockets {
       client.pause()
       void room.then(() => client.resume())
     })
+    return frames
   }
+}
+
+/** The library keeps what is not a whole message yet, as much as anybody may send. Who was not let in has a token to say, and no more. */
+function putOutTalkers(client: WebSocket, socket: Duplex, frames: Frames): void {
+  let said = 0
+  const count = (chunk: Buffer): void => {
+    said += chunk.length
+    if (frames.isKnown) socket.off('data', count)
+    else if (said > LARGEST_UNKNOWN) client.terminate()
+  }
+  socket.on('data', count)
 }
 
 function webSocketLink(client: WebSocket, patience = PATIENCE_MS): Link {

@@ -9,7 +9,7 @@ import type { Output } from '../output.ts'
 import { brief } from '../printable.ts'
 import { withRuns } from '../project.ts'
 import type { RunHost } from '../run-host.ts'
-import { pause, untilSignal } from '../until-signal.ts'
+import { pause, unlessEnded, untilSignal } from '../until-signal.ts'
 
 /** How often the journals are looked at: another process asks, and does not say so here. */
 const LOOK_MS = 250
@@ -55,7 +55,8 @@ async function watch(out: Output, dir: string): Promise<number> {
 async function follow(host: RunHost, out: Output, signal: AbortSignal): Promise<void> {
   const open = new Map<string, InboxRow>()
   while (!signal.aborted) {
-    const rows = await host.inbox()
+    const rows = await unlessEnded(host.inbox(), signal)
+    if (rows === undefined) return
     const now = new Set(rows.map(({ id }) => id))
     for (const [id, row] of open) {
       if (now.has(id)) continue

@@ -30,12 +30,15 @@ async function look(invocation: Invocation, looked: Looked): Promise<void> {
   }
 }
 
-function list({ out, dir }: Invocation, catalog: readonly CatalogEntry[]): void {
+function list({ args, out, dir }: Invocation, catalog: readonly CatalogEntry[]): void {
   out.data(catalog)
-  if (catalog.length === 0) {
-    out.line(`There are no nodes in ${dir}. Make one: nerve node create NAME --kind bash`)
-    return
-  }
+  const session = args.text('session')
+  if (catalog.length === 0)
+    return out.line(
+      session === undefined
+        ? `There are no nodes in ${dir}. Make one: nerve node create NAME --kind bash`
+        : `There are no nodes in session '${session}'. See: nerve session list`,
+    )
   const names = Math.max(4, ...catalog.map(({ name }) => name.length))
   const kinds = Math.max(4, ...catalog.map(({ kind }) => kind.length))
   const sessions = Math.max(7, ...catalog.map(({ session }) => session.length))

@@ -1,5 +1,6 @@
 /** `nerve server …`. */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
 import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
@@ -9,7 +10,7 @@ import { EXIT, UsageError } from '../exit-code.ts'
 import { trustProject } from '../trust-project.ts'
 import { clean } from '../printable.ts'
 import { projectConfig } from '../project.ts'
-import { daemonCommand } from '../project-daemon.ts'
+import { daemonCommand, renewed } from '../project-daemon.ts'
 import { pause, untilSignal } from '../until-signal.ts'
 import { exposed, wholeNumber } from '../values.ts'
 import { version } from '../version.ts'
@@ -20,6 +21,7 @@ const LISTENING_OPTIONS: readonly string[] = ['http', 'host', 'beyond-loopback',
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/
 
 const MOST_TRIES = 5
+const START_GRACE_MS = 5_000
 
 const VERBS: Readonly<Record<string, (invocation: Invocation) => Promise<number>>> = {
   'server start': start,
@@ -47,17 +49,22 @@ async function inBackground(invocation: Invocation, options: readonly string[]):
   const { args, dir, out } = invocation
   const running = await findDaemon(dir)
   if (running === undefined) await trustProject(dir, out)
-  const found = running ?? (await ensureDaemon(dir, daemonCommand(dir, options)))
-  await found.client.close()
-  const isOurs = 'started' in found && found.started === true
-  const { options: its = options } = found.record
+  const {
+    client,
+    record,
+    started: isOurs,
+  } = running === undefined
+    ? await ensureDaemon(dir, daemonCommand(dir, options))
+    : { ...(await renewed(running, dir)), started: false }
+  await client.close()
+  const { options: its = options } = record
   const isSame = isOurs || options.toSorted().join('\n') === its.toSorted().join('\n')
   if (!isSame && LISTENING_OPTIONS.some((name) => args.flag(name)))
     throw new NerveError(
       'owned-elsewhere',
       `The daemon runs already, with other options: ${its.join(' ')}. With these: nerve server restart ${options.join(' ')}`,
     )
-  tell(invocation, found.record, isOurs ? 'started' : 'runs already')
+  tell(invocation, record, isOurs ? 'started' : 'runs already')
   const idle = /^--idle=(?!never)(.*)/.exec(its.find((one) => one.startsWith('--idle=')) ?? '')?.[1]
   if (!isSame && idle !== undefined)
     out.line(
@@ -153,21 +160,36 @@ async function inForeground(invocation: Invocation, listening: Listening): Promi
   const { quietly } = await import('../quiet-process.ts')
   const say = (text: string): void => void process.stderr.write(`${new Date().toISOString()} ${text}\n`)
   const onProblem = (error: unknown): void => say(`problem: ${describe(error)}`)
+  // From the start on: runs that were left are taken up before it can be asked.
+  const loud = quietly(onProblem)
+  const { promise: told, resolve } = Promise.withResolvers<NodeJS.Signals>()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve)
   try {
     const { startDaemon } = await import('../../daemon/daemon.ts')
-    const daemon = await startDaemon({ dir, version: version(), ...listening, options, isHeld, say, onProblem })
-    const loud = quietly(onProblem)
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.on(signal, () => void daemon.stop(signal).catch(onProblem))
+    const starting = startDaemon({ dir, version: version(), ...listening, options, isHeld, say, onProblem })
+    const daemon = await Promise.race([starting, giveUpStarting(told)])
+    void told.then((signal) => daemon.stop(signal)).catch(onProblem)
     announce({ record: daemon.record })
     out.data(shown(daemon.record))
     await daemon.ended
-    loud()
     return EXIT.done
   } catch (error) {
     announce({ error })
     throw error
+  } finally {
+    loud()
   }
+}
+
+/**
+ * One that is told to end before it has started ends after that: it may have taken up runs. But neither it, nor one that nobody
+ * waits for any more, is to be at it for ever: no command would find it, and none could take its place.
+ */
+async function giveUpStarting(told: Promise<NodeJS.Signals>): Promise<never> {
+  const left = new Promise<string>((resolve) => process.once('disconnect', () => resolve('whoever started it is gone')))
+  const why = await Promise.race([told, left])
+  await delay(START_GRACE_MS, undefined, { ref: false })
+  throw new NerveError('host-closed', `The daemon has not come to the end of its start: ${why}.`)
 }
 
 function describe(error: unknown): string {
