@@ -32,15 +32,16 @@ const program = (text: string): string => run('--input-type=module', '--eval', t
 it('gives every door the same classes, under their own names', () => {
   const shown = program(`
     import { NerveError, createHost, isNerveError, workflow } from 'nerve'
+    import { NerveError as OfClient } from 'nerve/client'
     import { MemoryStore } from 'nerve/testing'
     const host = await createHost({ store: new MemoryStore() })
     const run = await host.start(workflow('greet', async (ctx, name) => ctx.step('write', () => 'Hello ' + name)), 'Ada')
     console.log(await run.result())
     const error = await host.run('none').catch((error) => error)
-    console.log(error instanceof NerveError, isNerveError(error, 'not-found'), NerveError.name, MemoryStore.name)
+    console.log(error instanceof NerveError, isNerveError(error, 'not-found'), NerveError === OfClient, NerveError.name, MemoryStore.name)
     await host.close()
   `)
-  expect(shown.split('\n')).toEqual(['Hello Ada', 'true true NerveError MemoryStore'])
+  expect(shown.split('\n')).toEqual(['Hello Ada', 'true true true NerveError MemoryStore'])
 })
 
 it('tells a program what is needed when its Node is older than package.json says', () => {

@@ -1,6 +1,7 @@
 /** The door for programs that use a host: the one in this process, behind a socket, or over HTTP. */
 export { connect, standalone } from './surfaces/client/connect.ts'
-export { connectHttp } from './surfaces/client/http-client.ts'
+export { NerveError, connectHttp, isNerveError } from './surfaces/client/http-client.ts'
+export type { ErrorCode } from './base/nerve-error.ts'
 export type { ConnectOptions } from './surfaces/client/connect.ts'
 export type { CallOptions, Client, Question, StartOptions } from './surfaces/client/client.ts'
 export type { ClientNode } from './surfaces/client/client-node.ts'

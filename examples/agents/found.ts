@@ -29,7 +29,8 @@ const KNOWN: readonly Omit<Found, 'version' | 'name'>[] = [
   {
     adapter: codexAgent(codex === undefined ? {} : { command: codex }),
     model: 'gpt-5-codex',
-    env: (home) => ({ HOME: home, CODEX_HOME: made(home, 'codex') }),
+    // It makes nothing to start its sandbox with where temporary files are, and this checkout may be there.
+    env: (home) => ({ HOME: home, CODEX_HOME: made(home, 'codex'), TMPDIR: made(home, 'tmp') }),
   },
   {
     adapter: copilotAgent(copilot === undefined ? {} : { sdk: copilot }),

@@ -36,6 +36,7 @@ export type ErrorCode =
   | 'not-found'
   | 'not-ready'
   | 'not-trusted'
+  | 'nothing-runs'
   | 'owned-elsewhere'
   | 'ownership-lost'
   | 'package-missing'
@@ -102,6 +103,11 @@ export function errorData(error: unknown, depth = 0): ErrorData {
     ...(error.stack === undefined || error instanceof NerveError ? {} : { stack: shortStack(error.stack) }),
     ...(error.cause === undefined || depth >= MAX_CAUSES ? {} : { cause: errorData(error.cause, depth + 1) }),
   }
+}
+
+/** Without where it was thrown: that differs from replay to replay, and is for whoever debugs. */
+export function withoutStack({ stack: _stack, cause, ...shown }: ErrorData): ErrorData {
+  return cause === undefined ? shown : { ...shown, cause: withoutStack(cause) }
 }
 
 /** Turns recorded data back into a throwable error. A recorded NerveError is one again, with its code. */

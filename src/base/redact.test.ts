@@ -84,4 +84,32 @@ describe('a redactor', () => {
     expect(text.length).toBeLessThan(66_000)
     expect(text).toMatch(/… \(2934464 more characters\)$/u)
   })
+
+  it.each([
+    ['a-sk-abcdefghijklmnop1', `a-${REDACTED}`],
+    ['sk-sk-abcdefghijklmnop sk-abcdefghijklmnop1', `sk-sk-abcdefghijklmnop ${REDACTED}`],
+    ['session-eyJhbGciOiJI.eyJzdWIiOiIx. eyJ', `session-${REDACTED} eyJ`],
+    ['eyJhbGciOiJI eyJhbGciOiJI.short.eyJhbGciOiJI.eyJzdWIiOiIx.x', `eyJhbGciOiJI eyJhbGciOiJI.short.${REDACTED}`],
+    [`${'a-'.repeat(50)}b://ada:hunter2@db`, `${'a-'.repeat(50)}b://ada:${REDACTED}@db`],
+  ])('finds a key behind what begins like one: %s', (text, clean) => {
+    expect(none.text(text)).toBe(clean)
+  })
+
+  it('reads a text once, whatever is repeated in it', () => {
+    const keys =
+      'sk-|ghp_|glpat-|AKIA|AIza|xoxb-|eyJ|Bearer |a://b:|A_KEY|A_KEY="|-----BEGIN |PRIVATE KEY-----|-----END '
+    const pieces = ['a', 'A', '0', '-', '_', '.', ':', '/', '@', '+', '=', '"', ' ', ...keys.split('|')]
+    const cost = (text: string): number => {
+      const begun = performance.now()
+      none.text(text)
+      return performance.now() - begun
+    }
+    // What else the machine does can only make it take longer: one good time is enough. Squared, it would be 64 times.
+    const isLinear = (piece: string): boolean => {
+      const of = (size: number) => piece.repeat(Math.ceil(size / piece.length))
+      return Array.from({ length: 8 }).some(() => cost(of(32_768)) < 32 * Math.max(cost(of(4_096)), 1))
+    }
+    const repeated = [...pieces, ...pieces.flatMap((one) => pieces.map((other) => one + other))]
+    expect(repeated.find((piece) => !isLinear(piece))).toBeUndefined()
+  })
 })

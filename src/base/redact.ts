@@ -35,19 +35,30 @@ const MOST_TEXT = 65_536
 const LOOKED_AT_FACTOR = 16
 const DEEPEST = 32
 
-/** What keys look like, and what is left of each. Words have no digits, so some of the forms ask for one. */
-const FORMS: readonly (readonly [form: RegExp, left: string])[] = [
+/**
+ * What keys look like, and what is left of each. Words have no digits, so some of the forms ask for one. A text is read once,
+ * whatever is in it: where a form begins and then is none, it takes all that it looked at, up to where none can end, so
+ * that it does not begin again within.
+ */
+const FORMS: readonly (readonly [form: RegExp, left: string | typeof keyOnly])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, REDACTED],
-  [/\b(?:sk|rk)[-_](?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}/g, REDACTED],
-  [/\b(?:gh[pousr]_|github_pat_|glpat-|npm_|hf_|pypi-|dop_v1_|shpat_)(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}/g, REDACTED],
+  [/\b(?:sk|rk)[-_](?:((?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,})|[A-Za-z0-9_-]*)/g, keyOnly],
+  [
+    /\b(?:gh[pousr]_|github_pat_|glpat-|npm_|hf_|pypi-|dop_v1_|shpat_)(?:((?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,})|[A-Za-z0-9_-]*)/g,
+    keyOnly,
+  ],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, REDACTED],
   [/\bAIza[A-Za-z0-9_-]{30,}/g, REDACTED],
   [/\bxox[a-z]-[A-Za-z0-9-]{10,}/g, REDACTED],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, REDACTED],
+  [/\beyJ(?:([A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)|[A-Za-z0-9_-]*)/g, keyOnly],
   [/\b((?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{12,}/gi, `$1${REDACTED}`],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/gi, `$1${REDACTED}`],
+  [/(?<=[a-z0-9+.-])(:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/gi, `$1${REDACTED}`],
   [/\b([A-Za-z0-9_]*(?:_KEY|_TOKEN|_SECRET|PASSWORD|PASSWD)=)(?:"[^"\n]*"|'[^'\n]*'|[^\s"';&|]+)/g, `$1${REDACTED}`],
 ]
+
+function keyOnly(found: string, key: string | undefined): string {
+  return key === undefined ? found : REDACTED
+}
 
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   const values = secretValues(options.env ?? process.env)
@@ -55,7 +66,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const clean = (given: string): string => {
     let left = given
     for (const value of values) left = left.replaceAll(value, REDACTED)
-    for (const [form, instead] of FORMS) left = left.replace(form, instead)
+    for (const [form, instead] of FORMS) left = left.replace(form, instead as string)
     for (const pattern of more) left = left.replace(pattern, REDACTED)
     return left
   }

@@ -75,6 +75,7 @@ export function agentLoop<Decide extends Part>(
     kind: 'agent-loop',
     id,
     parts: { decide, act, ...(observe === undefined ? {} : { observe }) },
+    always: [decide],
     note: `at most ${maxIterations} times`,
     edges: edgesOf(observe !== undefined),
     problems: checkLimit(maxIterations),

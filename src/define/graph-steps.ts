@@ -83,6 +83,21 @@ export function sortSteps({ before, next }: Layout): number[] {
   return order
 }
 
+/** What the steps run that have no condition, and come after none that may be left out for one. */
+export function unconditional(steps: readonly GraphStep[]): readonly (AnyRunnable | string)[] {
+  // Nodes run nothing else, and most steps have one.
+  if (steps.every(({ node }) => isNode(node))) return []
+  const layout = layOut(steps)
+  const runs: boolean[] = []
+  for (const at of sortSteps(layout)) {
+    const { when, handles } = steps[at] as GraphStep
+    const before = layout.before[at] ?? NONE
+    const isReached = handles === true || before.length === 0 || before.some((one) => runs[one])
+    runs[at] = when === undefined && isReached
+  }
+  return steps.flatMap(({ node }, at) => (runs[at] === true && !isNode(node) ? [node] : []))
+}
+
 /** Every problem of the steps, each said so that it can be mended. */
 export function checkSteps(steps: readonly GraphStep[], registered: Names | undefined): string[] {
   const problems: string[] = []

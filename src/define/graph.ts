@@ -14,8 +14,9 @@ import type {
 import { isLabel } from '../engine/scope.ts'
 import type { ErrorPolicy } from '../journal/events.ts'
 import { forkNodes } from '../engine/fork-nodes.ts'
+import { recursionIn } from '../engine/recursion.ts'
 import { runGraph } from './graph-run.ts'
-import { checkSteps, layOut, sortSteps, type GraphStep, type StepFacts } from './graph-steps.ts'
+import { checkSteps, layOut, sortSteps, unconditional, type GraphStep, type StepFacts } from './graph-steps.ts'
 import { streamGraph, type StepEvent, type StreamHost } from './graph-stream.ts'
 import { mermaid, outlineOf, outlineText } from './outline.ts'
 import { expansionOf } from './expansion.ts'
@@ -251,7 +252,7 @@ class GraphBuilder {
   }
 
   validate(names?: Names): readonly string[] {
-    return this.check(names)
+    return [...this.check(names), ...recursionIn(this, names)]
   }
 
   order(): readonly string[] {
@@ -283,6 +284,8 @@ class GraphBuilder {
   }
 
   readonly inner = (): readonly (AnyRunnable | string)[] => [...new Set(this.#steps.map(({ node }) => node))]
+
+  readonly always = (): readonly (AnyRunnable | string)[] => unconditional(this.#steps)
 
   readonly fork = (name: string): GraphBuilder => {
     const copies = forkNodes(this.inner(), name)

@@ -5,12 +5,14 @@ import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-
 import type { StepCompleted, StepFailed, StepStopped, Usage } from '../journal/events.ts'
 import { questionPath } from '../journal/outcomes.ts'
 import { Call, type CallStart } from './call.ts'
-import type { StepCall, StepOptions } from './definition.ts'
+import type { AnyNode, StepCall, StepOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
+import { heldBack, isRefused } from './held-back.ts'
 import { ONE_STEP } from './ledger.ts'
 import { Parked } from './parked.ts'
-import { backoffDelay, isHopeless, parkUntil } from './policy.ts'
-import { errorPolicyIn, here, throwIfStopped, type Place } from './scope.ts'
+import { backoffDelay, handledBy, isHopeless, parkUntil } from './policy.ts'
+import { verdictOn, type Loss } from './recovery-question.ts'
+import { errorPolicyIn, here, type Place } from './scope.ts'
 import { after, askAt, rejectWith, type Asking } from './waits.ts'
 
 /** A first attempt that reserves nothing but itself. */
@@ -22,6 +24,8 @@ export interface StepRun<Output> {
   readonly run: (call: StepCall) => Promise<Output> | Output
   readonly options: StepOptions<Output>
   readonly mark: { readonly fingerprint?: string }
+  /** What it runs, if it runs a node. */
+  readonly node: AnyNode | undefined
   /** True when `run` is the step's fallback. */
   readonly fallback: boolean
 }
@@ -29,14 +33,13 @@ export interface StepRun<Output> {
 /** One attempt, and whatever its end asks for. */
 export async function attempt<Output>(one: StepRun<Output>, number: number, resumed = false): Promise<Output> {
   const { execution, options } = one
-  // Others may be admitted in the same tick: what counts is the room there is when this one sets its share aside.
-  if (mustWait(execution))
-    do await admit(one)
-    while (!hasRoom(one))
+  // Others may be admitted in the same tick: what counts is what there is when this one sets its share aside.
+  for (let wait = admission(one); wait !== undefined; wait = admission(one)) await wait
   const call = startCall(one, number, resumed)
   if (options.effect === 'once' || options.effect === 'resumable') call.announced = true
   execution.begin(call)
   if (call.announced) await announce(one, call)
+  else if (options.recordInput === true) call.announce()
   else execution.tellStarted(call)
   failpoint('step-before')
   let output: Output
@@ -53,8 +56,11 @@ export async function attempt<Output>(one: StepRun<Output>, number: number, resu
 
 export function startCall<Output>(one: StepRun<Output>, number: number, resumed: boolean): Call {
   const { execution, place, options } = one
-  const usual = number === 1 && options.reserve === undefined && !resumed && !one.fallback
-  const start = usual ? USUAL : { number, aside: { ...options.reserve, steps: 1 }, resumed, fallback: one.fallback }
+  const { node, fallback } = one
+  const first = number === 1 && !resumed && !fallback
+  const told = first && options.recordInput === true ? { told: { node, input: options.input } } : undefined
+  const usual = first && told === undefined && options.reserve === undefined
+  const start = usual ? USUAL : { number, aside: { ...options.reserve, steps: 1 }, resumed, fallback, ...told }
   execution.ledger.setAside(start.aside, 1)
   return new Call(execution, place, start)
 }
@@ -71,37 +77,41 @@ function guarded<Output>(one: StepRun<Output>, call: Call): Promise<Output> {
       reject(error)
     }
     call.onStop(stop)
-    new Promise<Output>((settle) => settle(here.run(call, run, call))).then((output) => {
+    const ended = (output: Output): void => {
+      if (call.givenUp) return call.over()
       disarm?.()
       resolve(output)
-    }, stop)
+    }
+    const failed = (error: unknown): void => (call.givenUp ? call.over() : stop(error))
+    new Promise<Output>((settle) => settle(here.run(call, run, call))).then(ended, failed)
   })
 }
 
-export function mustWait({ replayEnd, tree, closed, ledger }: Execution): boolean {
-  return replayEnd !== undefined || tree.hold !== undefined || closed !== undefined || ledger.limited
+export function mustWait({ replayEnd, tree, over, ledger }: Execution): boolean {
+  return replayEnd !== undefined || tree.hold !== undefined || over !== undefined || ledger.limited
 }
 
-/** Waits until new work may start here, and until the budget has room for it. */
-async function admit<Output>(one: StepRun<Output>): Promise<void> {
+/** What an attempt has to wait for; undefined when it may start now. */
+function admission<Output>(one: StepRun<Output>): Promise<void> | undefined {
   const { execution, place, options } = one
   const { tree, ledger } = execution
-  for (;;) {
-    const wait = execution.replayEnd ?? tree.hold
-    if (wait !== undefined) await wait
-    if (execution.closed !== undefined) throw execution.closed
-    throwIfStopped(place.scope)
-    if (execution.replayEnd !== undefined || tree.hold !== undefined) continue
-    const shortage = ledger.shortage({ ...options.reserve, steps: 1 })
-    if (shortage === undefined) return
-    tree.exhaust(shortage, place.path)
-  }
+  const held = mayGoOn(one)
+  if (held !== undefined || !ledger.limited) return held
+  const shortage = ledger.shortage({ ...options.reserve, steps: 1 })
+  if (shortage === undefined) return undefined
+  tree.exhaust(shortage, place.path)
+  return tree.hold
 }
 
-function hasRoom<Output>({ execution, options }: StepRun<Output>): boolean {
-  const { replayEnd, tree, closed, ledger } = execution
-  if (replayEnd !== undefined || tree.hold !== undefined || closed !== undefined) return false
-  return ledger.shortage({ ...options.reserve, steps: 1 }) === undefined
+/** As `heldBack`. Where it was stopped, the journal must not go on waiting for this attempt. */
+function mayGoOn<Output>({ execution, place }: StepRun<Output>): Promise<void> | undefined {
+  try {
+    return heldBack(execution, place.scope)
+  } catch (stopped) {
+    const { path } = place
+    if (execution.state.waits.has(path)) execution.append({ type: 'wait-withdrawn', path })
+    throw stopped
+  }
 }
 
 /** For steps that must not run twice: the journal knows that it started before it starts. */
@@ -110,13 +120,13 @@ async function announce<Output>(one: StepRun<Output>, call: Call): Promise<void>
   await execution.commit({ ...call.startedEvent, ...(options.effect === undefined ? {} : { effect: options.effect }) })
 }
 
-/** Records what the function returned, and delivers it when that is durable. */
+/** Records what the function returned, and delivers it when that is durable. False when it cannot be kept. */
 export function record<Output>(
   one: StepRun<Output>,
   call: Call,
   output: Output,
   deliver: (value: Output | Promise<Output>) => void,
-): void {
+): boolean {
   const { execution } = one
   const now = execution.clock.now()
   const end = execution.end(call, now)
@@ -125,10 +135,12 @@ export function record<Output>(
     call.returned(output, deliver)
     execution.complete(event, call, now)
     warn(execution)
+    return true
   } catch (thrown) {
     // The value cannot be kept, or the run is over.
-    const reason = execution.closed ?? thrown
-    deliver(execution.closed === undefined ? finallyFailed(one, call, thrown, end) : Promise.reject(reason))
+    const { closed } = execution
+    deliver(closed === undefined ? finallyFailed(one, call, thrown, end) : Promise.reject(closed))
+    return false
   }
 }
 
@@ -164,12 +176,20 @@ export async function afterFailure<Output>(one: StepRun<Output>, call: Call, thr
   switch (call.stopped) {
     case 'scope':
     case 'cancel':
-    case 'end':
-      recordStop(one, call, { reason: call.stopped === 'scope' ? 'scope' : 'cancel' })
+    case 'end': {
+      const reason = call.stopped === 'scope' ? 'scope' : 'cancel'
+      call.letEnd(() => recordStop(one, call, { reason }))
+      // Whoever waits for it goes on at once; the run does not end before this call has.
       return new Promise((_, reject) => rejectWith(reject, thrown))
+    }
     case 'budget':
+      await lastWords(call)
       recordStop(one, call, { reason: 'budget' })
-      return attempt(one, call.attempt)
+      return stoppedByBudget(one, call.attempt)
+    case 'timeout':
+    case 'interrupt':
+      await lastWords(call)
+      break
     default:
   }
   const now = execution.clock.now()
@@ -186,6 +206,18 @@ export async function afterFailure<Output>(one: StepRun<Output>, call: Call, thr
   warn(execution)
   await pauseUntil(one, retryAt)
   return attempt(one, call.attempt + 1)
+}
+
+/** Goes on with an attempt that its budget stopped. */
+export function stoppedByBudget<Output>(one: StepRun<Output>, number: number): Promise<Output> {
+  const { execution, place, options } = one
+  const asks = options.effect === 'once' && !isRefused(execution, place.scope)
+  return asks ? askWhatToDo(one, number, 'budget') : attempt(one, number)
+}
+
+/** What comes next must know what this attempt has spent, and must not run beside it. */
+function lastWords(call: Call): Promise<void> {
+  return new Promise((resolve) => call.letEnd(resolve))
 }
 
 /** Ends the call with a question, in one commit. */
@@ -208,6 +240,8 @@ export async function whenAnswered<Output>(one: StepRun<Output>, number: number,
 export function pauseUntil<Output>(one: StepRun<Output>, until: number): Promise<void> {
   const { execution, place } = one
   const { path } = place
+  // It may have been stopped while its failure was written: the attempt looks.
+  if (isRefused(execution, place.scope)) return Promise.resolve()
   return new Promise((resolve, reject) => {
     const end = (): void => {
       disarm()
@@ -267,10 +301,11 @@ async function finallyFailed<Output>(
   return settleFailure(one, event.error, call.attempt)
 }
 
-/** What the step's own policy does about its failure. */
-export function handledBy<Output>(options: StepOptions<Output>): Pick<StepFailed, 'handled'> {
-  const way = options.onError ?? 'fail'
-  return way === 'fail' ? {} : { handled: 'skip' in way ? 'skip' : 'fallback' }
+/** The attempt was lost in the middle, and must not run twice: a person decides. */
+export async function askWhatToDo<Output>(one: StepRun<Output>, number: number, loss: Loss): Promise<Output> {
+  const verdict = await verdictOn(one, number, loss)
+  if (verdict.type === 'retry') return attempt(one, number + 1)
+  return verdict.type === 'failed' ? settleFailure(one, verdict.error, number) : (verdict.value as Output)
 }
 
 /** No attempt is left: the step's own way out, then the run's. */

@@ -5,6 +5,7 @@ import type { ScopeKind } from '../journal/events.ts'
 import type { MapOptions, RaceOptions, ScopeOptions } from './definition.ts'
 import { endGroup } from './delivery.ts'
 import type { Execution } from './execution.ts'
+import { whenFree } from './held-back.ts'
 import { errorPolicyIn, here, isLabel, openScope, type Place } from './scope.ts'
 import { handled } from './step.ts'
 import { after } from './waits.ts'
@@ -179,11 +180,13 @@ async function item<Output>(execution: Execution, scope: Place, path: string, ru
     await execution.turn(scope, path)
     return recorded.output as Output
   }
-  while (!execution.replaying && execution.tree.hold !== undefined) await execution.tree.hold
-  if (execution.closed !== undefined) throw execution.closed
-  if (scope.scope.stopped !== undefined) throw scope.scope.stopped
-  const started = execution.clock.now()
-  const output = await startBranch(scope, run)
+  let started = execution.clock.now()
+  const begin = (): Promise<Output> => {
+    started = execution.clock.now()
+    return startBranch(scope, run)
+  }
+  // A replay goes into it: what it began with is recorded.
+  const output = await (execution.replaying ? begin() : whenFree(execution, scope.scope, begin))
   if (scope.scope.keeps) return output
   // An item that failed or was stopped has no outcome; one that a replay gets to the end of should have.
   execution.take(path, 'step')

@@ -1,6 +1,7 @@
 /** One attempt of one step while it runs: what its function receives, and what it has spent. */
+import { createRedactor } from '../base/redact.ts'
 import type { StepStarted, Usage } from '../journal/events.ts'
-import type { StepCall } from './definition.ts'
+import type { AnyNode, StepCall } from './definition.ts'
 import type { Turn } from './delivery.ts'
 import type { Execution } from './execution.ts'
 import { Parked } from './parked.ts'
@@ -9,6 +10,9 @@ import type { Inside, Place } from './scope.ts'
 import { askInside, hasEnded, withdrawAll } from './step-question.ts'
 
 const SPENDABLE = ['usd', 'tokens', 'calls'] as const
+
+/** How long the function of a stopped call has to come to its end and to say what it spent. */
+const LAST_WORDS_MS = 5_000
 
 export type StopReason = 'scope' | 'budget' | 'cancel' | 'interrupt' | 'timeout' | 'end'
 
@@ -19,6 +23,8 @@ export interface CallStart {
   /** True when an earlier process had begun this attempt. */
   readonly resumed: boolean
   readonly fallback: boolean
+  /** What the journal is to say of what runs and what it was given. */
+  readonly told?: { readonly node: AnyNode | undefined; readonly input: unknown }
 }
 
 const NOTHING: Usage = {}
@@ -35,6 +41,8 @@ export class Call implements StepCall, Inside, Turn {
   /** How many of its questions are open, and how many it has put. */
   asking = 0
   asked = 0
+  /** True when whoever waits for it has been told that it was stopped. */
+  givenUp = false
   readonly #start: CallStart
   #controller: AbortController | undefined
   #spent: { usd: number; tokens: number; calls: number; window: number } | undefined
@@ -43,6 +51,10 @@ export class Call implements StepCall, Inside, Turn {
   #output: unknown
   #resolve: ((output: never) => void) | undefined
   #stopped: { readonly reason: StopReason; readonly error: unknown } | undefined
+  /** True when its function can hear that it is stopped, or says what it spends. */
+  #heeds = false
+  #isOver = false
+  #whenOver: (() => void) | undefined
 
   constructor(execution: Execution, place: Place, start: CallStart) {
     this.owner = execution
@@ -73,16 +85,19 @@ export class Call implements StepCall, Inside, Turn {
   }
 
   get signal(): AbortSignal {
+    this.#heeds = true
     this.#controller ??= new AbortController()
     if (this.#stopped !== undefined) this.#controller.abort(this.#stopped.error)
     return this.#controller.signal
   }
 
   get usage(): (spent: Usage) => void {
+    this.#heeds = true
     return (spent) => this.#use(spent)
   }
 
   get reserve(): (wanted: Usage) => void {
+    this.#heeds = true
     return (wanted) => this.#reserve(wanted)
   }
 
@@ -122,8 +137,10 @@ export class Call implements StepCall, Inside, Turn {
   /** What the journal says while the attempt is in flight. */
   get startedEvent(): StepStarted {
     const { path, attempt, place } = this
+    const { fallback, told } = this.#start
     const after = place.after === undefined ? {} : { after: place.after }
-    return { type: 'step-started', path, attempt, ...after, ...(this.#start.fallback ? { kind: 'fallback' } : {}) }
+    const kind = fallback ? ({ kind: 'fallback' } as const) : {}
+    return { type: 'step-started', path, attempt, ...after, ...kind, ...(told === undefined ? {} : shown(told)) }
   }
 
   /** Says in the journal that it started, if that does not say so yet. */
@@ -164,17 +181,45 @@ export class Call implements StepCall, Inside, Turn {
     if (this.#stopped !== undefined) throw this.#stopped.error
   }
 
-  /** Lets the attempt be given up without waiting for its function. */
+  /** Lets the attempt be given up before its function has ended. */
   onStop(abandon: (error: unknown) => void): void {
     this.#abandon = abandon
-    if (this.#stopped !== undefined) abandon(this.#stopped.error)
+    if (this.#stopped !== undefined) this.#giveUp(this.#stopped.error)
   }
 
   stop(reason: StopReason, error: unknown): void {
     if (this.ended || this.#stopped !== undefined) return
     this.#stopped = { reason, error }
     this.#controller?.abort(error)
-    this.#abandon?.(error)
+    this.#giveUp(error)
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#abandon === undefined) return
+    this.#abandon(error)
+    this.givenUp = true
+  }
+
+  /**
+   * Calls back when the function of this stopped call has ended, or has had its time to: what it spends until then counts. One
+   * that neither hears of the stop nor says what it spends is not waited for.
+   */
+  letEnd(then: () => void): void {
+    const { clock, closed } = this.owner
+    if (this.#isOver || !this.#heeds || closed !== undefined) return then()
+    const disarm = clock.at(clock.now() + LAST_WORDS_MS, () => this.over())
+    this.#whenOver = () => {
+      disarm()
+      then()
+    }
+  }
+
+  /** The function of this stopped call has ended, or is waited for no longer. */
+  over(): void {
+    this.#isOver = true
+    const then = this.#whenOver
+    this.#whenOver = undefined
+    then?.()
   }
 
   /** Gives back what was set aside. Called once, when the outcome is in the journal's queue. */
@@ -232,5 +277,12 @@ export class Call implements StepCall, Inside, Turn {
     for (const [dimension, amount] of Object.entries(more))
       aside[dimension] = (aside[dimension] ?? 0) + (amount as number)
     this.#aside = aside
+  }
+}
+
+function shown({ node, input }: NonNullable<CallStart['told']>): Pick<StepStarted, 'node' | 'input'> {
+  return {
+    ...(node === undefined ? {} : { node: { id: node.id, kind: node.kind } }),
+    ...(input === undefined ? {} : { input: createRedactor().value(input) }),
   }
 }

@@ -2,9 +2,14 @@
  * The calls of a run whose functions run, in the order in which they began, and how long the run has worked on them. Mostly
  * there is one, which needs no set.
  */
+import type { Clock } from '../base/clock.ts'
 import type { Call } from './call.ts'
 
+/** From here on it is asked whether the machine slept meanwhile: that time is not worked. */
+const LONG_MS = 30_000
+
 export class Calls {
+  readonly #clock: Pick<Clock, 'slept'>
   /** Set only while there is none, so it began before the others. */
   #first: Call | undefined
   readonly #others = new Set<Call>()
@@ -14,6 +19,10 @@ export class Calls {
   /** How many of the calls wait for a person, and since when all of them do: that time is not worked. */
   asking = 0
   #quietSince: number | undefined
+
+  constructor(clock: Pick<Clock, 'slept'>) {
+    this.#clock = clock
+  }
 
   add(call: Call): void {
     if (this.size === 0) this.#mark = call.started
@@ -42,7 +51,10 @@ export class Calls {
 
   /** Milliseconds worked since `end` last said so. */
   worked(now: number): number {
-    return this.size === 0 ? 0 : (this.#quietSince ?? now) - this.#mark
+    if (this.size === 0) return 0
+    const until = this.#quietSince ?? now
+    const passed = until - this.#mark
+    return passed < LONG_MS ? passed : passed - (this.#clock.slept?.(this.#mark, until) ?? 0)
   }
 
   /** True while something other than a person is waited for. */

@@ -3,10 +3,10 @@ import { checkKnown } from '../base/check-known.ts'
 import { NerveError, errorData, errorFrom, type ErrorData } from '../base/nerve-error.ts'
 import type { ChildEnded } from '../journal/events.ts'
 import { statusOf } from '../journal/fold.ts'
-import type { RunState } from '../journal/run-state.ts'
 import { usageOf } from '../journal/head.ts'
 import type { AnyDefinition, ChildOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
+import { never, whenFree } from './held-back.ts'
 import { isLabel, type Place } from './scope.ts'
 import { after } from './waits.ts'
 
@@ -39,15 +39,14 @@ export async function child(execution: Execution, children: ChildStarter, start:
   const started =
     recorded?.type === 'child-started'
       ? await children.load(execution, place, recorded.child, definition)
-      : await startNew(execution, children, place, start)
+      : await whenFree(execution, place.scope, () => startNew(execution, children, place, start))
   await children.finished(started)
-  const ended = endOf(started.state, place)
-  // A parent that has ended meanwhile, and took its children with it, says nothing more.
-  if (execution.state.end !== undefined) return outcome(execution, ended)
-  const recordedEnd = execution.commit(ended, place)
-  // What the child spent is in its parent's state from here on.
-  started.ledger.close()
-  await recordedEnd
+  // A parent that ends takes its children with it and says so itself; its code goes no further.
+  if (execution.over !== undefined) return never()
+  const ended = endOf(started)
+  const told = execution.commit(ended, place)
+  forget(started)
+  await told
   return outcome(execution, ended)
 }
 
@@ -57,9 +56,6 @@ async function startNew(
   place: Place,
   start: ChildStart,
 ): Promise<Execution> {
-  for (let wait = execution.replayEnd ?? execution.tree.hold; wait !== undefined; wait = execution.tree.hold) await wait
-  if (execution.closed !== undefined) throw execution.closed
-  if (place.scope.stopped !== undefined) throw place.scope.stopped
   checkDepth(execution)
   return children.create(execution, place, start)
 }
@@ -79,8 +75,22 @@ function checkDepth(execution: Execution): void {
   }
 }
 
-/** How a child ended, as its parent's journal says it. */
-export function endOf(state: RunState, place: Pick<Place, 'path' | 'after'>): ChildEnded {
+/** Says in the journal of its parent how a child ended that the code of the parent does not wait for. */
+export function tellEnd(child: Execution): void {
+  const { parent, state } = child
+  if (parent === undefined || state.end === undefined) return
+  parent.append({ ...endOf(child), unawaited: true })
+  forget(child)
+}
+
+/** From here on what the child spent is in its parent's state. */
+function forget(child: Execution): void {
+  child.parent?.children.delete(child.path)
+  child.ledger.close()
+}
+
+function endOf(child: Execution): ChildEnded {
+  const { state, origin, path } = child
   const status = statusOf(state)
   const error: ErrorData | undefined =
     state.error ??
@@ -89,11 +99,11 @@ export function endOf(state: RunState, place: Pick<Place, 'path' | 'after'>): Ch
       : undefined)
   return {
     type: 'child-ended',
-    path: place.path,
+    path,
     child: state.run,
     status: status as ChildEnded['status'],
     usage: usageOf(state),
-    ...after(place),
+    ...(origin === undefined ? {} : after(origin)),
     ...(state.output === undefined ? {} : { output: state.output }),
     ...(error === undefined ? {} : { error }),
   }

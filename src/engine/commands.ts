@@ -3,7 +3,7 @@
  * posted to the process that does, or done on the stored run when nobody drives it. It is acknowledged when what it
  * caused is committed.
  */
-import { NerveError, errorData, errorFrom, isNerveError, type ErrorData } from '../base/nerve-error.ts'
+import { NerveError, errorFrom, type ErrorData } from '../base/nerve-error.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Actor, Budget, QuestionAsked } from '../journal/events.ts'
 import { isOfStep } from '../journal/outcomes.ts'
@@ -30,6 +30,8 @@ const RESULT_POLL_MS = 25
 
 /** Does what was asked, wherever the run is. */
 export async function command(engine: Engine, id: string, wanted: RunCommand): Promise<unknown> {
+  // What is wrong in itself is refused before anything is done for it.
+  if (wanted.verb === 'resume') checkBudget(wanted.budget)
   // A root run that is open in this process needs no looking up.
   const open = engine.live(id)?.executions.get(id)
   if (open !== undefined && open.closed === undefined) return performHere(engine, { root: id, run: id }, wanted)
@@ -53,23 +55,6 @@ export async function command(engine: Engine, id: string, wanted: RunCommand): P
   }
 }
 
-/** Performs the commands that other processes posted to runs of this host. */
-export async function performPosted(engine: Engine): Promise<void> {
-  for (const posted of await engine.store.commands(engine.ownership.host)) {
-    // A run that was parked meanwhile belongs to nobody: whoever posted this sees that and takes it.
-    const tree = engine.live(posted.root)
-    if (tree === undefined) continue
-    try {
-      if ((await engine.store.result(posted.id)) !== undefined) continue
-      await performHere(engine, posted, JSON.parse(posted.body) as RunCommand)
-    } catch (error) {
-      // A run that was lost is not this process's to speak for.
-      if (tree.lost !== undefined || isNerveError(error, 'host-closed')) continue
-      await engine.store.settle(posted.id, JSON.stringify({ error: errorData(error) }))
-    }
-  }
-}
-
 interface Target {
   readonly root: string
   readonly run: string
@@ -77,19 +62,26 @@ interface Target {
   readonly id?: number
 }
 
-async function performHere(engine: Engine, target: Target, wanted: RunCommand): Promise<unknown> {
+/** Performs a command on a run that this process has in memory, or takes. */
+export async function performHere(engine: Engine, target: Target, wanted: RunCommand): Promise<unknown> {
+  try {
+    return await performIn(engine, target, wanted)
+  } finally {
+    engine.letRest(target.root)
+  }
+}
+
+async function performIn(engine: Engine, target: Target, wanted: RunCommand): Promise<unknown> {
   const { root, run } = target
   // Nothing is waited for that is there: between an answer and what it sets going, every turn of a promise counts.
   const tree = engine.keep(root) ?? (await engine.take(root))
   const execution = tree.executions.get(run) ?? (await tree.busy(openRun(engine, run, root)))
   if (execution === undefined) throw new NerveError('run-ended', `Run ${run} is not open any more.`)
-  if (execution.replayEnd !== undefined) {
-    await Promise.race([execution.replayEnd, engine.watchers.end(root).catch(throwOn)])
-  }
+  if (execution.replayEnd !== undefined) await execution.replayEnd
   if (execution.closed?.code === 'diverged') throw execution.closed
   // It may have been parked while it was waited for: then it is taken again.
   if (execution.closed !== undefined && execution.state.end === undefined && tree.lost === undefined)
-    return performHere(engine, target, wanted)
+    return performIn(engine, target, wanted)
   return perform(engine, execution, wanted, target.id)
 }
 
@@ -134,32 +126,25 @@ const NO_CODE: AnyDefinition = {
 async function withoutCode(engine: Engine, root: string, run: string, wanted: RunCommand): Promise<unknown> {
   if (engine.live(root) !== undefined) return performHere(engine, { root, run }, wanted)
   const tree = await engine.open(root, NO_CODE)
+  let isDone = false
   try {
-    for (const { head } of (await engine.store.heads({ root })).toReversed()) {
-      if (head.run !== root && head.ended === undefined) await engine.openChild(tree, head.run, NO_CODE)
-    }
+    if (tree.rootExecution !== undefined) await engine.children.openBelow(tree.rootExecution)
     const execution = tree.executions.get(run)
     if (execution === undefined) return undefined
     if (wanted.verb === 'cancel') {
-      const below = [...tree.executions.values()]
-        .toReversed()
-        .filter((one) => one === execution || isBelow(one, execution))
       tree.cancelRun(execution, actorOf(wanted))
-      for (const one of below) tree.cancelled(one)
+      tree.cancelled(execution)
       await engine.committer.drained()
       if (tree.lost !== undefined) throw tree.lost
     } else {
       await perform(engine, execution, wanted)
     }
+    isDone = true
     return undefined
   } finally {
-    await engine.letGo(tree, wanted.verb === 'resume')
+    // Who resumes it is about to take it.
+    await engine.letGo(tree, isDone && wanted.verb === 'resume')
   }
-}
-
-function isBelow(execution: Execution, above: Execution): boolean {
-  for (let at = execution.parent; at !== undefined; at = at.parent) if (at === above) return true
-  return false
 }
 
 /**
@@ -209,7 +194,6 @@ async function act(engine: Engine, execution: Execution, wanted: RunCommand, pos
       return paused
     }
     case 'resume':
-      checkBudget(wanted.budget)
       tree.raise(execution, wanted.budget, actor)
       acknowledge()
       return execution.committer.drained()
@@ -227,13 +211,13 @@ async function act(engine: Engine, execution: Execution, wanted: RunCommand, pos
   }
 }
 
+/** What runs in this run and below it; a run above it, or beside it, goes on. */
 function interrupt(execution: Execution, path: string | undefined): void {
-  for (const one of execution.tree.executions.values()) {
-    for (const call of one.calls) {
-      if (path !== undefined && call.path !== path) continue
-      call.stop('interrupt', new NerveError('interrupted', `Step '${call.path}' was interrupted.`, { retry: 'later' }))
-    }
+  for (const call of execution.calls) {
+    if (path !== undefined && call.path !== path) continue
+    call.stop('interrupt', new NerveError('interrupted', `Step '${call.path}' was interrupted.`, { retry: 'later' }))
   }
+  for (const child of execution.children.values()) interrupt(child, path)
 }
 
 interface Answering {
@@ -322,8 +306,4 @@ function readReply(reply: string): undefined {
 
 function actorOf(actor: Actor): Actor {
   return { ...(actor.by === undefined ? {} : { by: actor.by }), ...(actor.via === undefined ? {} : { via: actor.via }) }
-}
-
-function throwOn(error: unknown): never {
-  throw error
 }

@@ -54,6 +54,8 @@ export class Committer {
   #armed = false
   #yielded = 0
   #writing: Promise<void> | undefined
+  /** Who waits until what is on the list is committed. */
+  #waiting: (() => void)[] = []
 
   constructor(store: JournalStore, bus: Bus) {
     this.#store = store
@@ -85,11 +87,10 @@ export class Committer {
     while (behind.some((source) => this.#lagging.has(source))) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  /** Resolves when everything appended so far has been committed or refused. */
+  /** Resolves when everything appended so far has been committed or refused, whatever is appended meanwhile. */
   async drained(): Promise<void> {
-    while (this.#armed || this.#writing !== undefined) {
-      await (this.#writing ?? new Promise((resolve) => setImmediate(resolve)))
-    }
+    if (this.#list.length > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else await this.#writing
   }
 
   readonly #onTurn = (): void => {
@@ -101,12 +102,21 @@ export class Committer {
     this.#armed = false
     // What comes while a slow store writes waits for it, so that commits keep their order.
     if (this.#writing !== undefined) return
+    const waiting = this.#waiting
+    if (waiting.length > 0) this.#waiting = []
     const batch = this.#collect()
-    if (batch.length === 0) return
-    failpoint('commit-before')
-    const results = this.#append(batch)
-    if (results instanceof Promise) this.#writing = this.#finishLater(batch, results)
-    else this.#finish(batch, results)
+    if (batch.length > 0) {
+      failpoint('commit-before')
+      const results = this.#append(batch)
+      if (results instanceof Promise) this.#writing = this.#finishLater(batch, results)
+      else this.#finish(batch, results)
+    }
+    if (waiting.length > 0) void this.#tell(waiting)
+  }
+
+  async #tell(waiting: readonly (() => void)[]): Promise<void> {
+    await this.#writing
+    for (const resolve of waiting) resolve()
   }
 
   #collect(): readonly Handover[] {

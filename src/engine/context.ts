@@ -5,6 +5,7 @@ import { all, map, race, scope } from './branches.ts'
 import { child, type ChildStarter } from './child.ts'
 import type { AskOptions, Context, RaceOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
+import { never } from './held-back.ts'
 import { EXECUTION, runNode } from './run-node.ts'
 import { handled, step } from './step.ts'
 import { after, ask, sleep, waitFor } from './waits.ts'
@@ -20,7 +21,7 @@ export function createContext(execution: Execution, children: ChildStarter): Con
       return execution.controller.signal
     },
     step(label, run, options) {
-      if (isOver(execution)) return NEVER
+      if (isOver(execution)) return never()
       try {
         return step(execution, label, run, options)
       } catch (error) {
@@ -59,16 +60,17 @@ export function createContext(execution: Execution, children: ChildStarter): Con
   return context
 }
 
-/** Code that goes on after its run has ended (a promise that nobody waited for) gets nowhere, and harms no other run. */
-const NEVER = new Promise<never>(() => undefined)
-
+/**
+ * Code that goes on after its run has ended or was given up here (a promise that nobody waited for) gets nowhere, and harms
+ * nothing: an error would be one that nobody handles, which ends the process.
+ */
 function isOver(execution: Execution): boolean {
-  return execution.closed?.code === 'run-ended'
+  return execution.over !== undefined
 }
 
 /** Errors made while calling become rejections. */
 function settled<Value>(execution: Execution, call: () => Promise<Value>): Promise<Value> {
-  if (isOver(execution)) return NEVER
+  if (isOver(execution)) return never()
   try {
     return handled(call())
   } catch (error) {
@@ -84,6 +86,7 @@ function gateOptions(options: AskOptions): AskOptions<string, unknown> {
 
 /** A value that must be the same on every replay. Committed before anything that can depend on it. */
 function value<Value>(execution: Execution, label: string, make: () => Value): Value {
+  if (isOver(execution)) return make()
   const place = execution.enter(label)
   place.delivered = true
   const recorded = execution.take(place.path, 'value')
@@ -94,6 +97,7 @@ function value<Value>(execution: Execution, label: string, make: () => Value): V
 }
 
 function emit(execution: Execution, name: string, data: unknown): void {
+  if (isOver(execution)) return
   const place = execution.enter('emit')
   place.delivered = true
   if (execution.take(place.path, 'emit') !== undefined) return

@@ -33,6 +33,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly outline?: () => Outline
   /** What it runs, directly: nodes, definitions and names of them. */
   readonly inner?: () => readonly (AnyRunnable | string)[]
+  /** What of that it runs each time, because no condition decides about it. */
+  readonly always?: () => readonly (AnyRunnable | string)[]
   /** A copy under another name, with copies of the persistent nodes in it. */
   readonly fork?: (name: string) => AnyDefinition
   /** What it makes known by name while it runs, for whatever comes after it: stand-ins, for checks. */
@@ -206,6 +208,8 @@ export interface StepOptions<Output = unknown> {
   readonly effect?: Effect
   /** What the step's result depends on. When it differs on resume, the step is not silently kept. */
   readonly input?: unknown
+  /** The journal keeps the input, without secrets, for whoever looks at the run (default: only its fingerprint). */
+  readonly recordInput?: boolean
   /** What an attempt may spend at most; set aside before it starts. */
   readonly reserve?: Usage
 }

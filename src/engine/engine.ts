@@ -16,22 +16,21 @@ import { foldAll, statusOf } from '../journal/fold.ts'
 import { emptyState, isNewFork, type RunState } from '../journal/run-state.ts'
 import { outcomesOf } from '../journal/outcomes.ts'
 import type { JournalStore, Owner, RunHead } from '../journal/port.ts'
-import { cancelLoaded, endAbandoned } from './abandoned.ts'
 import { Bus } from './bus.ts'
-import type { ChildStart, ChildStarter } from './child.ts'
+import { ChildRuns } from './child-runs.ts'
 import { Drain, giveUp, leave, loaded } from './closing.ts'
 import { Committer } from './committer.ts'
 import type { AnyDefinition, Names } from './definition.ts'
 import { drive } from './drive.ts'
-import { Execution, type ExecutionOptions } from './execution.ts'
+import { Execution } from './execution.ts'
+import type { ExecutionOptions } from './execution-options.ts'
 import { Ownership } from './ownership.ts'
 import { Residents } from './residents.ts'
-import { isStopped, type Place } from './scope.ts'
 import { firstCommit } from './first-commit.ts'
-import { checkBudget, checkInput, createdEvent, type StartOptions } from './start.ts'
+import { checkInput, createdEvent, type StartOptions } from './start.ts'
 import { Tree, type TreeEvents } from './tree.ts'
 import { Turns } from './turns.ts'
-import { PARKED, definitionMissing, divergence, ownedElsewhere, runEnded } from './troubles.ts'
+import { PARKED, definitionMissing, divergence, givenUp, ownedElsewhere, runEnded } from './troubles.ts'
 import { Watchers } from './watchers.ts'
 import { readEntries } from './reader.ts'
 
@@ -48,13 +47,14 @@ export interface EngineOptions {
   readonly onProblem: (error: unknown) => void
 }
 
-export class Engine implements TreeEvents, ChildStarter {
+export class Engine implements TreeEvents {
   readonly store: JournalStore
   readonly clock: Clock
   readonly bus: Bus
   readonly committer: Committer
   readonly ownership: Ownership
   readonly watchers = new Watchers()
+  readonly children: ChildRuns
   readonly #options: EngineOptions
   readonly #live = new Map<string, Tree>()
   readonly #loading = new Map<string, Promise<Tree>>()
@@ -64,6 +64,8 @@ export class Engine implements TreeEvents, ChildStarter {
   #drain: Drain | undefined
   /** Called when a parked run may have to be woken at a time. */
   onParked: () => void = () => undefined
+  /** Called when a run was given up because its store failed. */
+  onGivenUp: (root: string) => void = () => undefined
   /** Called when a run was taken: commands may have been posted to it before. */
   onTaken: () => void = () => undefined
 
@@ -74,6 +76,7 @@ export class Engine implements TreeEvents, ChildStarter {
     this.bus = new Bus(options.onProblem)
     this.committer = new Committer(options.store, this.bus)
     this.ownership = new Ownership(newId(options.clock.now()), options.store, options.clock)
+    this.children = new ChildRuns(this)
     this.#residents = new Residents(options.maxResident ?? 256, (tree) => void this.park(tree).catch(options.onProblem))
   }
 
@@ -91,7 +94,7 @@ export class Engine implements TreeEvents, ChildStarter {
       run,
       createdEvent(definition, { ...options, input }, { root: run, depth: 0 }),
     )
-    drive(execution, this)
+    drive(execution, this.children)
     return execution
   }
 
@@ -105,7 +108,7 @@ export class Engine implements TreeEvents, ChildStarter {
     await this.ownership.announce()
     this.#checkOpen()
     const tree = new Tree(run, 1, this)
-    const execution = this.#execution(tree, {
+    const execution = this.execution(tree, {
       definition,
       state: emptyState(run),
       durability: created.durability,
@@ -123,54 +126,8 @@ export class Engine implements TreeEvents, ChildStarter {
     return execution
   }
 
-  async create(parent: Execution, place: Place, start: ChildStart): Promise<Execution> {
-    const { definition, options } = start
-    const input = await checkInput(definition, start.input, parent.names)
-    checkBudget(options.budget)
-    const run = newId(this.clock.now())
-    const { tree, state } = parent
-    const created = createdEvent(
-      definition,
-      { ...options, input, ...(state.durability === undefined ? {} : { durability: state.durability }) },
-      { root: tree.root, depth: state.depth + 1, parent: { run: parent.run, path: place.path } },
-    )
-    const execution = this.#execution(tree, {
-      definition,
-      state: emptyState(run),
-      parent,
-      place,
-      durability: state.durability,
-      fresh: true,
-    })
-    tree.add(execution)
-    const after = place.after === undefined ? {} : { after: place.after }
-    // Appended in one tick, so in one commit: there is never a child without its parent's word of it.
-    parent.append({ type: 'child-started', path: place.path, child: run, definition: definition.name, ...after })
-    await execution.commit(created)
-    drive(execution, this)
-    return execution
-  }
-
-  async load(parent: Execution, place: Place, run: string, definition: AnyDefinition): Promise<Execution> {
-    const { tree } = parent
-    const { state, entries } = await tree.busy(this.stored(run))
-    const { durability } = state
-    const given = { definition, state, parent, place, durability, fresh: false }
-    // What has ended is not replayed: its end is all that its parent wants.
-    if (state.end !== undefined) return this.#execution(tree, given)
-    const execution = this.#execution(tree, { ...given, outcomes: outcomesOf(entries) })
-    tree.add(execution)
-    if (state.cancelRequested || isStopped(place.scope)) await cancelLoaded(this, execution)
-    else drive(execution, this)
-    return execution
-  }
-
-  abandoned(execution: Execution, path: string, child: string): void {
-    endAbandoned(this, execution, path, child).catch(this.#options.onProblem)
-  }
-
-  async finished(execution: Execution): Promise<void> {
-    if (execution.state.end === undefined) await this.watchers.end(execution.run)
+  abandoned(parent: Execution, child: string): void {
+    this.children.endAbandoned(parent, child).catch(this.#options.onProblem)
   }
 
   ended(tree: Tree, execution: Execution): void {
@@ -186,6 +143,11 @@ export class Engine implements TreeEvents, ChildStarter {
     return this.#live.get(root)
   }
 
+  /** The runs that are in memory. */
+  driven(): ReadonlySet<string> {
+    return new Set([...this.#live.values()].flatMap((tree) => [...tree.executions.keys()]))
+  }
+
   /** True when some living process drives this run tree. */
   isDriven(root: string, owner: Owner | undefined, living: ReadonlySet<string>): boolean {
     if (owner === undefined || !living.has(owner.host)) return false
@@ -198,6 +160,12 @@ export class Engine implements TreeEvents, ChildStarter {
     const live = this.#live.get(root)
     if (live !== undefined) this.#residents.remove(live)
     return live
+  }
+
+  /** What a tree was kept for is done: when that set nothing going, it may be parked as before. */
+  letRest(root: string): void {
+    const tree = this.#live.get(root)
+    if (tree?.idle === true) this.#mayPark(tree)
   }
 
   /** Takes a recorded run and drives it on. Used for recovery, answers to parked runs and timers alike. */
@@ -229,18 +197,15 @@ export class Engine implements TreeEvents, ChildStarter {
   /** Claims a stored run to write to it without driving it. Whoever calls this must call `letGo`. */
   async open(root: string, definition: AnyDefinition): Promise<Tree> {
     const tree = new Tree(root, await this.#claim(root), this)
-    const { state } = await this.stored(root)
-    tree.add(this.#execution(tree, { definition, state, durability: state.durability, fresh: false }))
+    try {
+      const { state } = await this.stored(root)
+      tree.add(this.execution(tree, { definition, state, durability: state.durability, fresh: false }))
+    } catch (error) {
+      await this.store.release(root, this.ownership.host)
+      throw error
+    }
     tree.idle = true
     return tree
-  }
-
-  async openChild(tree: Tree, run: string, definition: AnyDefinition): Promise<Execution> {
-    const { state } = await this.stored(run)
-    const parent = state.parent === undefined ? undefined : tree.executions.get(state.parent.run)
-    const execution = this.#execution(tree, { definition, state, parent, durability: state.durability, fresh: false })
-    tree.add(execution)
-    return execution
   }
 
   /** `keep` is for whoever takes the run next: if this process died in between, nobody would know of its work. */
@@ -295,8 +260,14 @@ export class Engine implements TreeEvents, ChildStarter {
     const state = tree.rootExecution?.state
     if (state === undefined) return
     for (const execution of tree.executions.values()) this.watchers.rested(execution.run, execution.state)
+    this.#mayPark(tree)
+  }
+
+  #mayPark(tree: Tree): void {
+    const state = tree.rootExecution?.state
+    if (state === undefined || this.#drain !== undefined) return
     if (statusOf(state) === 'running' && state.waits.size === 0 && state.children.size === 0) return
-    if (this.#drain === undefined) this.#residents.add(tree)
+    this.#residents.add(tree)
   }
 
   lost(tree: Tree, error: NerveError): void {
@@ -304,8 +275,21 @@ export class Engine implements TreeEvents, ChildStarter {
     this.#residents.remove(tree)
     for (const run of tree.executions.keys()) this.watchers.failed(run, error)
     if (error.code === 'ownership-lost') return
-    // Whoever waits for it was told; a store that does not take this either leaves the claim to be found by.
-    this.#turns.take(tree.root, () => giveUp(tree, this.store, this.ownership.host)).catch(() => undefined)
+    void this.#turns.take(tree.root, () => this.#giveUp(tree, error))
+  }
+
+  /** Its store has failed. One that does not take this either leaves the claim to be found by. */
+  async #giveUp(tree: Tree, error: NerveError): Promise<void> {
+    const { root } = tree
+    await giveUp(tree, this.store, this.ownership.host).catch(() => undefined)
+    const isKnown = await this.store.find(root).then(
+      (found) => found !== undefined,
+      () => true,
+    )
+    // Of a start that failed its caller was told, and nothing is left.
+    if (!isKnown) return
+    this.#options.onProblem(givenUp(root, error))
+    this.onGivenUp(root)
   }
 
   diverged(tree: Tree, execution: Execution, plan: ResumePlan): void {
@@ -351,20 +335,18 @@ export class Engine implements TreeEvents, ChildStarter {
     const { state, entries } = await this.stored(root)
     if (state.end !== undefined) throw runEnded(root, state.end)
     const outcomes = outcomesOf(entries)
-    const execution = this.#execution(tree, { definition, state, outcomes, durability: state.durability, fresh: false })
+    const execution = this.execution(tree, { definition, state, outcomes, durability: state.durability, fresh: false })
     const crashed = !isNewFork(state) && (statusOf(state) === 'running' || state.inFlight.size > 0)
     tree.add(execution)
     this.#live.set(root, tree)
     if (state.cancelRequested) {
+      await this.children.openBelow(execution)
       execution.endReplay()
-      for (const { head } of (await this.store.heads({ root })).toReversed()) {
-        if (head.run !== root && head.ended === undefined) await this.openChild(tree, head.run, definition)
-      }
-      tree.cancelAll()
+      tree.cancelled(execution)
       return tree
     }
     if (crashed) execution.append({ type: 'run-recovered', owner: this.ownership.host, epoch: tree.epoch })
-    drive(execution, this)
+    drive(execution, this.children)
     return tree
   }
 
@@ -380,12 +362,12 @@ export class Engine implements TreeEvents, ChildStarter {
     throw ownedElsewhere(root)
   }
 
-  #execution(tree: Tree, given: Given): Execution {
-    const { place, durability = this.#options.durability, outcomes, parent, ...rest } = given
-    const at = place === undefined ? {} : { at: place.scope }
+  /** A run as it is driven, or only written to. */
+  execution(tree: Tree, given: Given): Execution {
+    const { durability = this.#options.durability, outcomes, parent, ...rest } = given
     const { host } = this.ownership
     const names = parent?.names ?? this.names(given.definition)
-    return new Execution(this, { ...rest, tree, outcomes, parent, durability, host, names, ...at })
+    return new Execution(this, { ...rest, tree, outcomes, parent, durability, host, names })
   }
 
   #checkOpen(): void {
@@ -394,7 +376,6 @@ export class Engine implements TreeEvents, ChildStarter {
 }
 
 type Given = Pick<ExecutionOptions, 'definition' | 'state' | 'fresh'> &
-  Partial<Pick<ExecutionOptions, 'outcomes' | 'parent'>> & {
-    readonly place?: Place
+  Partial<Pick<ExecutionOptions, 'outcomes' | 'parent' | 'origin'>> & {
     readonly durability: Durability | undefined
   }

@@ -26,8 +26,9 @@ import type { Committer, Handover, Source } from './committer.ts'
 import type { AnyDefinition, AnyRunnable, Names } from './definition.ts'
 import { Delivery, type Turn } from './delivery.ts'
 import { Drains } from './drain.ts'
+import type { EngineParts, ExecutionOptions } from './execution-options.ts'
 import { Ledger } from './ledger.ts'
-import { here, openScope, placeOf, type Place, type Scope } from './scope.ts'
+import { here, openScope, placeOf, type Place } from './scope.ts'
 import { Replay } from './replay-index.ts'
 import { sweep } from './sweep.ts'
 import type { Tree } from './tree.ts'
@@ -41,36 +42,19 @@ const REPLAY_LOOK_MS = 20
 const HEAD_AGE_MS = 1_000
 const NOT_ACTIVE = {}
 
-export interface ExecutionOptions {
-  readonly tree: Tree
-  readonly definition: AnyDefinition
-  readonly state: RunState
-  readonly outcomes: Outcomes | undefined
-  readonly parent: Execution | undefined
-  readonly names: Names
-  /** For a child: the scope of the parent run that started it. */
-  readonly at?: Scope
-  readonly durability: Durability
-  readonly host: string
-  /** The run exists only in memory so far: its first commit creates it. */
-  readonly fresh: boolean
-  /** Replays only, and never writes or starts anything: called with what was found when the code rests. */
-  readonly dry?: (plan: ResumePlan) => void
-}
-
-export interface EngineParts {
-  readonly clock: Clock
-  readonly bus: Bus
-  readonly committer: Committer
-}
-
 export class Execution implements Source {
   readonly run: string
   readonly tree: Tree
   readonly definition: AnyDefinition
   readonly state: RunState
   readonly parent: Execution | undefined
-  readonly at: Scope | undefined
+  readonly origin: Place | undefined
+  /** Where its parent has it. */
+  readonly path: string
+  /** Its children, by their path, until its journal says how they ended. */
+  readonly children = new Map<string, Execution>()
+  /** Children that are being read: it does not end before they are there to end with it. */
+  readonly opening = new Set<Promise<unknown>>()
   readonly clock: Clock
   readonly bus: Bus
   readonly committer: Committer
@@ -79,9 +63,11 @@ export class Execution implements Source {
   made: Map<string, AnyRunnable> | undefined
   readonly ledger: Ledger
   readonly root: Place
-  readonly calls = new Calls()
+  readonly calls: Calls
   readonly waits = new Map<string, OpenWait>()
   listed = false
+  /** True when its function has returned or thrown. */
+  settled = false
   readonly dry: ExecutionOptions['dry']
   readonly #durability: Durability
   readonly #host: string
@@ -102,19 +88,23 @@ export class Execution implements Source {
   shown: RunStatus | undefined
   #headDelayed = false
   #closed: NerveError | undefined
+  #over: NerveError | undefined
   #controller: AbortController | undefined
 
   constructor(parts: EngineParts, options: ExecutionOptions) {
     this.clock = parts.clock
     this.bus = parts.bus
     this.committer = parts.committer
+    this.calls = new Calls(parts.clock)
     this.names = options.names
     this.run = options.state.run
     this.tree = options.tree
     this.definition = options.definition
     this.state = options.state
     this.parent = options.parent
-    this.at = options.at
+    this.origin = options.origin
+    this.path = options.origin?.path ?? options.state.parent?.path ?? ''
+    options.parent?.children.set(this.path, this)
     this.dry = options.dry
     this.#durability = options.durability
     this.#host = options.host
@@ -149,6 +139,16 @@ export class Execution implements Source {
   /** Why nothing more can be appended: the run is over, or this process gave it up. */
   get closed(): NerveError | undefined {
     return this.#closed ?? (this.state.end === undefined ? undefined : RUN_OVER)
+  }
+
+  /** Why nothing starts any more: it cannot be appended to, or is about to end and lets what it stopped come to its end. */
+  get over(): NerveError | undefined {
+    return this.#over ?? (this.state.end === undefined ? undefined : RUN_OVER)
+  }
+
+  /** From here on nothing starts. */
+  finish(): void {
+    this.#over ??= RUN_OVER
   }
 
   /** Gives a call its place, and makes it the one that later calls of this flow come after. */
@@ -317,13 +317,17 @@ export class Execution implements Source {
   close(error: NerveError): void {
     if (this.#closed !== undefined) return
     this.#closed = error
+    this.#over = error
     this.committer.lags(this, false)
     this.#replay = undefined
     this.#release?.()
     this.#delivery.forget()
     for (const wait of this.waits.values()) wait.forget()
     this.waits.clear()
-    for (const call of this.calls) call.stop('end', error)
+    for (const call of this.calls) {
+      call.stop('end', error)
+      call.over()
+    }
     this.calls.clear()
   }
 
@@ -364,19 +368,14 @@ export class Execution implements Source {
   }
 
   #lookAtReplay(replay: Replay): void {
-    if (replay.hits !== replay.seen || this.#delivery.waiting) {
-      replay.seen = replay.hits
-      replay.restingSince = undefined
-      this.committer.arm(this)
-      return
-    }
+    const waiting = this.#delivery.waiting
+    if (waiting) replay.restsNot()
+    if (replay.hasMoved() || waiting) return this.committer.arm(this)
     const unknown = replay.unreached()
     if (unknown.length === 0 && replay.changed.length === 0)
       return this.dry === undefined ? this.endReplay() : this.dry(replay.plan([]))
     // The code may be waiting for something that is not durable, such as reading a file: give it a moment.
-    const now = performance.now()
-    replay.restingSince ??= now
-    if (now - replay.restingSince < REPLAY_GRACE_MS && !this.tree.settledRuns.has(this.run)) {
+    if (!this.settled && replay.restedFor(performance.now(), REPLAY_LOOK_MS) < REPLAY_GRACE_MS) {
       setTimeout(() => this.committer.arm(this), REPLAY_LOOK_MS)
       return
     }

@@ -3,7 +3,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { newId } from '../base/ids.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Actor, Entry, JournalEvent, RunCreated } from '../journal/events.ts'
-import { isBeside, isOutcome, outcomesOf, type PlacedEvent } from '../journal/outcomes.ts'
+import { isBeside, isOutcome, outcomesOf, withoutEnd, type PlacedEvent } from '../journal/outcomes.ts'
 import type { AnyDefinition } from './definition.ts'
 import type { Engine } from './engine.ts'
 import { checkInput } from './start.ts'
@@ -94,7 +94,7 @@ function noSuchPath(entries: readonly Entry[], run: string, path: string): Nerve
 
 /** What a fork inherits: outcomes and unread signals. Whatever was open starts anew in the fork. */
 function keptEntries(entries: readonly Entry[], cut: number): Entry[] {
-  const before = entries.slice(0, cut)
+  const before = withoutEnd(entries.slice(0, cut))
   const last = outcomesOf(before).at
   const kept = (event: JournalEvent): boolean => {
     if (event.type === 'signal-received' || event.type === 'plan-accepted') return true
@@ -134,7 +134,7 @@ function changed(entries: Entry[], set: Readonly<Record<string, unknown>>): Entr
     )
   return entries.map((entry) => {
     const { event } = entry
-    if (!('path' in event) || event.path === undefined || !(event.path in set)) return entry
+    if (!('path' in event) || event.path === undefined || !Object.hasOwn(set, event.path)) return entry
     return { ...entry, event: withValue(event as PlacedEvent, set[event.path], entry.time) }
   })
 }

@@ -37,6 +37,46 @@ it.skipIf(!TELLS)(
   },
 )
 
+it('a process of another container is not looked for among those of this one', async () => {
+  const fs = process.getBuiltinModule('node:fs')
+  const space = vi.spyOn(fs, 'readlinkSync')
+  const { hostname } = process.getBuiltinModule('node:os')
+  const store = new MemoryStore()
+  const clock = new SimulatedClock()
+  /** The record of a host whose process lives in this space. */
+  const recordIn = async (link: string | Error) => {
+    space.mockImplementation(() => {
+      if (typeof link === 'string') return link
+      throw link
+    })
+    vi.resetModules()
+    const fresh = await import('./ownership.ts')
+    const owner = new fresh.Ownership('x', store, clock)
+    await owner.announce()
+    const [record] = await store.hosts()
+    await owner.close()
+    if (record === undefined) throw new Error('the host is not known')
+    return { record, isAlive: fresh.isAlive }
+  }
+  try {
+    const here = await recordIn('pid:[4026532000]')
+    const there = await recordIn('pid:[4026532001]')
+    const gone = { ...here.record, pid: 2 ** 22 + 1 }
+    expect(here.isAlive(gone, clock.now())).toBe(false)
+    expect(there.isAlive(gone, clock.now() + 29_999)).toBe(true)
+    expect(there.isAlive(gone, clock.now() + 30_000)).toBe(false)
+    // As it was before there was a difference, and as it is where nothing tells.
+    const first = await recordIn('pid:[4026531836]')
+    const unknown = await recordIn(new Error('no such file'))
+    expect(first.record.machine).toMatch(new RegExp(`^${hostname()}/[^/]*$`, 'u'))
+    expect(unknown.record.machine).toBe(first.record.machine)
+    expect(first.isAlive({ ...first.record, pid: gone.pid }, clock.now())).toBe(false)
+  } finally {
+    space.mockRestore()
+    vi.resetModules()
+  }
+})
+
 const MINUTE = 60_000
 
 it('hosts that slept with their machine are not taken for dead when one of them wakes before the others', async () => {

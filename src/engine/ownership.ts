@@ -43,6 +43,17 @@ export class Ownership {
     return (await this.#store.hosts()).map((record) => record.host).filter((host) => !living.has(host))
   }
 
+  /**
+   * When everybody elsewhere has either given a sign of life again or is dead: one that has just died, as in a container that
+   * is started anew, still counts as alive. Undefined when there is nobody elsewhere.
+   */
+  async certainAt(): Promise<number | undefined> {
+    const now = this.#clock.now()
+    const silent = (await this.#store.hosts()).filter((record) => isElsewhere(record) && isAlive(record, now))
+    if (silent.length === 0) return undefined
+    return Math.min(now, Math.max(...silent.map((record) => record.beat))) + LEASE_MS
+  }
+
   /** Takes a run tree unless a living host has it. */
   async claim(root: string): Promise<number | undefined> {
     await this.announce()
@@ -72,9 +83,13 @@ export class Ownership {
   }
 }
 
+function isElsewhere(record: HostRecord): boolean {
+  return record.machine !== machineId()
+}
+
 /** `heard` is when whoever lives on this machine had the chance to give a sign of it last. */
 export function isAlive(record: HostRecord, now: number, heard = now): boolean {
-  if (record.machine !== machineId()) return now - record.beat < LEASE_MS
+  if (isElsewhere(record)) return now - record.beat < LEASE_MS
   if (!isProcessAlive(record.pid)) return false
   const birth = birthOf(record.pid)
   if (birth !== undefined && record.birth !== '' && birth !== record.birth) return false
@@ -99,11 +114,25 @@ class Sleeps {
   }
 }
 
+/** The one with which Linux starts has the same number everywhere. */
+const FIRST_PID_SPACE = 'pid:[4026531836]'
+
 let machine: string | undefined
 
+/** Those for whom a number of a process means the same process. */
 function machineId(): string {
-  machine ??= `${process.getBuiltinModule('node:os').hostname()}/${bootId()}`
+  machine ??= [process.getBuiltinModule('node:os').hostname(), bootId(), ...pidSpace()].join('/')
   return machine
+}
+
+/** A container, or a sandbox, counts processes by itself. Everywhere else, hosts that know nothing of this are understood. */
+function pidSpace(): readonly string[] {
+  try {
+    const space = process.getBuiltinModule('node:fs').readlinkSync('/proc/self/ns/pid')
+    return space === FIRST_PID_SPACE ? [] : [space]
+  } catch {
+    return []
+  }
 }
 
 /** The same until the machine is started again; empty where the system does not say. */

@@ -2,14 +2,14 @@
 import { checkKnown } from '../base/check-known.ts'
 import { milliseconds } from '../base/duration.ts'
 import { NerveError } from '../base/nerve-error.ts'
-import type { Usage } from '../journal/events.ts'
+import type { StepFailed, Usage } from '../journal/events.ts'
 import type { Backoff, StepOptions } from './definition.ts'
 
-const STEP = ['attempts', 'backoff', 'timeout', 'onError', 'effect', 'input', 'reserve'] as const
+const STEP = ['attempts', 'backoff', 'timeout', 'onError', 'effect', 'input', 'recordInput', 'reserve'] as const
 
 export function checkStepOptions<Output>(label: string, options: StepOptions<Output>): void {
   checkKnown(`Step '${label}'`, options, STEP)
-  const { attempts, timeout, backoff, onError, effect, reserve } = options
+  const { attempts, timeout, backoff, onError, effect, recordInput, reserve } = options
   const wrong = (text: string): never => {
     throw new NerveError('bad-option', `Step '${label}': ${text}`, { data: { label } })
   }
@@ -24,7 +24,15 @@ export function checkStepOptions<Output>(label: string, options: StepOptions<Out
   if (effect !== undefined && effect !== 'repeatable' && effect !== 'resumable' && effect !== 'once') {
     wrong(`effect is ${JSON.stringify(effect)}; give 'repeatable', 'resumable' or 'once'.`)
   }
+  if (recordInput !== undefined && typeof recordInput !== 'boolean')
+    wrong(`recordInput is ${JSON.stringify(recordInput)}; give true or false.`)
   if (reserve !== undefined) checkUsage(reserve, `Step '${label}': reserve`)
+}
+
+/** What the step's own policy does about its failure. */
+export function handledBy<Output>(options: StepOptions<Output>): Pick<StepFailed, 'handled'> {
+  const { onError = 'fail' } = options
+  return onError === 'fail' ? {} : { handled: 'skip' in onError ? 'skip' : 'fallback' }
 }
 
 /** One number that is none would spoil every sum it is added to. */

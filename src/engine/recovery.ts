@@ -1,7 +1,8 @@
 /** Taking up what dead hosts left, and waking parked runs when their time comes. */
 import { NerveError } from '../base/nerve-error.ts'
-import { performPosted } from './commands.ts'
 import type { Engine } from './engine.ts'
+import { Mailbox } from './mailbox.ts'
+import { storedRest } from './stored-rest.ts'
 
 const POLL_MS = 100
 /** How long the taking up of one run may hold up that of the others. */
@@ -74,6 +75,7 @@ async function takeAll(engine: Engine, roots: Iterable<string>): Promise<Recover
 export class Keeper {
   readonly #engine: Engine
   readonly #onProblem: (error: unknown) => void
+  readonly #mailbox: Mailbox
   #poll: NodeJS.Timeout | undefined
   #version = -1
   #busy = false
@@ -81,11 +83,19 @@ export class Keeper {
   #wakeAt: number | undefined
   #isLater = false
   #closed = false
+  /** Runs that this host had to give up, and what looks at them again. */
+  readonly #givenUp = new Set<string>()
+  #disarmAgain: (() => void) | undefined
 
   constructor(engine: Engine, onProblem: (error: unknown) => void) {
     this.#engine = engine
     this.#onProblem = onProblem
+    this.#mailbox = new Mailbox(engine, onProblem)
     engine.onParked = () => void this.schedule().catch(onProblem)
+    engine.onGivenUp = (root) => {
+      this.#givenUp.add(root)
+      this.#takeAgainLater()
+    }
     engine.onTaken = () => {
       this.#version = -1
       // It may be the one that the others waited for.
@@ -94,6 +104,10 @@ export class Keeper {
     this.#poll = setInterval(() => void this.#look().catch(onProblem), POLL_MS)
     this.#poll.unref()
     // Whoever waits for a run keeps the process alive, also when only another process can bring it on.
+    // It may have come to rest before somebody waited for that.
+    engine.watchers.onWaiting = () => {
+      this.#version = -1
+    }
     engine.watchers.onWatching = (watching) => void (watching ? this.#poll?.ref() : this.#poll?.unref())
   }
 
@@ -112,6 +126,37 @@ export class Keeper {
     this.#closed = true
     clearInterval(this.#poll)
     this.#disarm?.()
+    this.#disarmAgain?.()
+  }
+
+  /** A store that has failed may take writes again. */
+  #takeAgainLater(): void {
+    const { clock } = this.#engine
+    this.#disarmAgain ??= clock.at(clock.now() + WAKE_AGAIN_MS, () => void this.#takeAgain())
+  }
+
+  async #takeAgain(): Promise<void> {
+    this.#disarmAgain = undefined
+    for (const root of [...this.#givenUp]) {
+      if (this.#closed) return
+      try {
+        if (await this.#isLeft(root)) await this.#engine.take(root)
+        this.#givenUp.delete(root)
+      } catch (error) {
+        // Somebody else has it, or it cannot be driven here: that was said when it was found out first.
+        if (error instanceof NerveError && error.code !== 'store-failed') this.#givenUp.delete(root)
+      }
+    }
+    if (this.#givenUp.size > 0 && !this.#closed) this.#takeAgainLater()
+  }
+
+  /** True while nobody drives it, and nobody holds it back. */
+  async #isLeft(root: string): Promise<boolean> {
+    const { store, ownership } = this.#engine
+    const found = await store.find(root)
+    if (found === undefined || this.#engine.isDriven(root, found.owner, await ownership.living())) return false
+    const { status } = found.head
+    return status === 'running' || status === 'queued' || status === 'waiting'
   }
 
   async #wake(): Promise<void> {
@@ -138,21 +183,23 @@ export class Keeper {
     this.#busy = true
     try {
       this.#version = version
-      await performPosted(this.#engine)
+      await this.#mailbox.look()
       await this.#tellWatchers()
     } finally {
       this.#busy = false
     }
   }
 
-  /** Runs that ended in another process, for those who wait for them here. */
+  /** Runs that ended, or came to rest, in another process, for those who wait for them here. */
   async #tellWatchers(): Promise<void> {
-    const { watchers, store } = this.#engine
-    for (const run of [...watchers.watched]) {
-      const found = await store.find(run)
-      if (found === undefined || this.#engine.live(found.head.root) !== undefined || found.head.ended === undefined)
-        continue
-      watchers.ended(run, (await this.#engine.stored(run)).state)
+    const engine = this.#engine
+    const { watchers } = engine
+    const here = engine.driven()
+    for (const run of [...watchers.watched].filter((one) => !here.has(one))) {
+      const state = await storedRest(engine, run)
+      if (state === undefined || engine.live(state.root) !== undefined) continue
+      if (state.end === undefined) watchers.rested(run, state)
+      else watchers.ended(run, state)
     }
   }
 }

@@ -11,9 +11,10 @@ export class Replay {
   /** Paths that were reached and are not recorded. */
   readonly missed: string[] = []
   hits = 0
-  /** How many hits there were at the last look, and since when there were no more. */
-  seen = -1
-  restingSince: number | undefined
+  /** How many hits there were at the last look. */
+  #seen = -1
+  #rested = 0
+  #lookedAt: number | undefined
 
   constructor(outcomes: Outcomes) {
     this.outcomes = outcomes
@@ -31,6 +32,30 @@ export class Replay {
     if (callKind(event) === kind) return event
     this.changed.push(path)
     return undefined
+  }
+
+  /** Whether the code has reached something since the last look. */
+  hasMoved(): boolean {
+    if (this.hits === this.#seen) return false
+    this.#seen = this.hits
+    this.restsNot()
+    return true
+  }
+
+  /** The code has something to go on with. */
+  restsNot(): void {
+    this.#rested = 0
+    this.#lookedAt = undefined
+  }
+
+  /**
+   * For how long the code has rested, for somebody who looks so often. A look that comes late counts as a little late: a process
+   * that is held up holds up the code too.
+   */
+  restedFor(now: number, often: number): number {
+    this.#rested += Math.min(now - (this.#lookedAt ?? now), 2 * often)
+    this.#lookedAt = now
+    return this.#rested
   }
 
   plan(unknown: readonly string[]): ResumePlan {

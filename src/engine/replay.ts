@@ -8,7 +8,7 @@ import { NerveError, errorData } from '../base/nerve-error.ts'
 import { decodeValue, encodeValue } from '../base/value.ts'
 import type { Entry, ResumePlan } from '../journal/events.ts'
 import { foldAll } from '../journal/fold.ts'
-import { outcomesOf } from '../journal/outcomes.ts'
+import { outcomesOf, withoutEnd } from '../journal/outcomes.ts'
 import type { JournalStore } from '../journal/port.ts'
 import { Bus } from './bus.ts'
 import type { ChildStarter } from './child.ts'
@@ -16,6 +16,7 @@ import { Committer } from './committer.ts'
 import { createContext } from './context.ts'
 import type { AnyDefinition, Names } from './definition.ts'
 import { Execution } from './execution.ts'
+import { never } from './held-back.ts'
 import { here } from './scope.ts'
 import { Tree } from './tree.ts'
 
@@ -42,10 +43,7 @@ export async function replayRun(
 ): Promise<Replayed> {
   const run = entries[0]?.run ?? ''
   const state = foldAll(run, entries)
-  const recordedEnd = foldAll(run, entries)
-  const unended = entries.filter(
-    ({ event }) => event.type !== 'run-completed' && event.type !== 'run-failed' && event.type !== 'run-cancelled',
-  )
+  const unended = withoutEnd(entries)
   const outcomes = outcomesOf(unended)
   const stage = dryStage(definition, { state: foldAll(run, unended), ...parts, outcomes })
   const end = await stage.finished
@@ -58,7 +56,7 @@ export async function replayRun(
       ? [`recorded but not reached: ${stage.plan.unknown.join(', ')}`]
       : []),
     ...(started.length > 0 && state.end !== 'cancelled' ? [`reached but not recorded: ${started.join(', ')}`] : []),
-    ...endProblems(recordedEnd, end),
+    ...endProblems(state, end),
   ]
   return { same: problems.length === 0, plan: stage.plan, started, problems }
 }
@@ -136,7 +134,7 @@ function dryStage(definition: AnyDefinition, given: Recording): Stage {
       end = how
       // What runs beside code that throws ends with it: live it gets no further.
       if ('error' in how) reached = execution.missed.length
-      tree.settledRuns.add(execution.run)
+      execution.settled = true
       committer.arm(execution)
     }
     const context = createContext(execution, NO_CHILDREN)
@@ -147,10 +145,6 @@ function dryStage(definition: AnyDefinition, given: Recording): Stage {
     )
   })
   return stage
-}
-
-function never(): Promise<never> {
-  return new Promise(() => undefined)
 }
 
 /** In a replay a child either has its recorded end or is not gone into. */

@@ -35,9 +35,8 @@ export function runNode(execution: Execution, context: Context, running: Running
     const { label = node.id, params: _params, parser = parserOf(node), ...policy } = options
     const merged = { ...node.policy, ...policy, ...(input === undefined ? {} : { input }) }
     // What it knew of an earlier step has to be known again, also of steps in finished items of maps.
-    const recall = node.recall === undefined ? undefined : (output: unknown) => node.recall?.(output)
-    if (recall !== undefined) keepState(context)
-    return step(execution, label, (call) => parsed(executeNode(node, input, call), parser), merged, recall)
+    if (node.recall !== undefined) keepState(context)
+    return step(execution, label, (call) => parsed(executeNode(node, input, call), parser), merged, node)
   }
   if (isDefinition(node)) return inline(execution, context, { definition: node, input, options })
   throw new NerveError(

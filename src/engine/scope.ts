@@ -179,16 +179,15 @@ export function placeOf(root: Place, label: string): Place {
   return place
 }
 
-/** True when calls in a scope are refused, because it or one around it was stopped. */
-export function isStopped(scope: Scope): boolean {
-  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) if (at.stopped !== undefined) return true
-  return false
+/** Why calls in a scope are refused: it or one around it was stopped. */
+export function stoppedBy(scope: Scope): unknown {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
+    if (at.stopped !== undefined) return at.stopped
+  return undefined
 }
 
-/** Refuses what may not start in a scope that was stopped. */
-export function throwIfStopped(scope: Scope): void {
-  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent)
-    if (at.stopped !== undefined) throw at.stopped
+export function isStopped(scope: Scope): boolean {
+  return stoppedBy(scope) !== undefined
 }
 
 /** What a failed step in this scope means: as the innermost definition around it that says so. */

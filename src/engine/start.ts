@@ -5,6 +5,7 @@ import { parseWith } from '../base/schema.ts'
 import { checkValue } from '../base/value.ts'
 import { FORMAT, type Actor, type Budget, type Durability, type RunCreated } from '../journal/events.ts'
 import type { AnyDefinition, Names } from './definition.ts'
+import { problemsIn } from './recursion.ts'
 
 export interface StartOptions extends Actor {
   readonly input?: unknown
@@ -35,7 +36,7 @@ export async function checkInput(definition: AnyDefinition, input: unknown, name
 
 /** Every problem at once. */
 function checkDefinition(definition: AnyDefinition, names: Names): void {
-  const problems = definition.check?.(names) ?? []
+  const problems = problemsIn(definition, names)
   if (problems.length === 0) return
   const [first, ...others] = problems
   throw new NerveError(

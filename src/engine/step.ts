@@ -16,10 +16,11 @@ import {
   record,
   settleFailure,
   startCall,
+  stoppedByBudget,
   whenAnswered,
   type StepRun,
 } from './attempts.ts'
-import type { StepCall, StepOptions } from './definition.ts'
+import type { AnyNode, StepCall, StepOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
 import { checkStepOptions } from './policy.ts'
 import { recover } from './recover-step.ts'
@@ -33,7 +34,7 @@ export function step<Output>(
   label: string,
   run: (call: StepCall) => Promise<Output> | Output,
   options: StepOptions<Output> = NO_OPTIONS,
-  recall?: (output: unknown) => void,
+  node?: AnyNode,
 ): Promise<Output> {
   if (typeof run !== 'function') throw new NerveError('bad-option', `Step '${label}' needs a function to run.`)
   if (options !== NO_OPTIONS) checkStepOptions(label, options)
@@ -42,13 +43,13 @@ export function step<Output>(
   if (!usual || options.input !== undefined) here.enterWith(place)
   const mark =
     options.input === undefined ? NO_MARK : { fingerprint: fingerprint(options.input, `the input of '${place.path}'`) }
-  if (usual) return atOnce({ execution, place, run, options, mark, fallback: false })
+  if (usual) return atOnce({ execution, place, run, options, mark, node, fallback: false })
   const recorded = execution.replaying ? execution.take(place.path, 'step') : undefined
   if (recorded?.type === 'step-completed' && recorded.fingerprint === mark.fingerprint) {
-    if (execution.dry === undefined) recall?.(recorded.output)
+    if (execution.dry === undefined) node?.recall?.(recorded.output)
     return new Promise((resolve) => execution.replayed(place, () => resolve(recorded.output as Output)))
   }
-  const one: StepRun<Output> = { execution, place, run, options, mark, fallback: false }
+  const one: StepRun<Output> = { execution, place, run, options, mark, node, fallback: false }
   return handled(recorded === undefined ? attempt(one, 1) : replayed(one, recorded))
 }
 
@@ -66,18 +67,22 @@ function atOnce<Output>(one: StepRun<Output>): Promise<Output> {
   })
   const call = startCall(one, 1, false)
   const fail = (thrown: unknown): void => {
+    if (call.givenUp) return call.over()
     if (!call.ended) resolve(afterFailure(one, call, thrown))
     promise.catch(ignore)
   }
   call.onStop(fail)
   execution.begin(call)
+  if (one.options.recordInput === true) call.announce()
   failpoint('step-before')
   try {
     const returned = inside(call, run)
     if (isPromise(returned)) {
       execution.tellStarted(call)
-      returned.then((output) => succeed(one, call, output, resolve), fail)
-    } else succeed(one, call, returned, resolve)
+      returned.then((output) => {
+        if (!succeed(one, call, output, resolve)) promise.catch(ignore)
+      }, fail)
+    } else if (!succeed(one, call, returned, resolve)) promise.catch(ignore)
   } catch (thrown) {
     fail(thrown)
   }
@@ -99,10 +104,11 @@ function succeed<Output>(
   call: Call,
   output: Output,
   resolve: (value: Output | Promise<Output>) => void,
-): void {
-  if (call.ended || call.stopped !== undefined) return
+): boolean {
+  if (call.givenUp) call.over()
+  if (call.givenUp || call.ended) return true
   failpoint('step-after')
-  record(one, call, output, resolve)
+  return record(one, call, output, resolve)
 }
 
 /** Goes on from what the journal says about this path. */
@@ -123,8 +129,9 @@ function replayed<Output>(one: StepRun<Output>, recorded: PlacedEvent): Promise<
           settleFailure(recorded.handled === undefined ? unhandled(one) : one, recorded.error, recorded.attempt),
         )
     case 'step-stopped': {
-      const { attempt: number, until, question, kind } = recorded
+      const { attempt: number, until, question, kind, reason } = recorded
       const stopped = kind === 'fallback' ? fallbackOf(one, number) : one
+      if (reason === 'budget') return stoppedByBudget(stopped, number)
       return question === undefined ? later(stopped, number, until) : parked(stopped, number, question)
     }
     default:

@@ -11,6 +11,7 @@ import type { Clock } from '../base/clock.ts'
 import { NerveError } from '../base/nerve-error.ts'
 import type { Actor, Budget, ResumePlan } from '../journal/events.ts'
 import { statusOf } from '../journal/fold.ts'
+import { tellEnd } from './child.ts'
 import type { Execution } from './execution.ts'
 import type { Shortage } from './ledger.ts'
 import { isWithin, type Scope } from './scope.ts'
@@ -22,7 +23,7 @@ export interface TreeEvents {
   ended(tree: Tree, execution: Execution): void
   lost(tree: Tree, error: NerveError): void
   diverged(tree: Tree, execution: Execution, plan: ResumePlan): void
-  abandoned(execution: Execution, path: string, child: string): void
+  abandoned(parent: Execution, child: string): void
 }
 
 /** How long a cancelled run may take to clean up before it is reported as cancelled all the same. */
@@ -40,8 +41,6 @@ export class Tree {
   readonly root: string
   readonly epoch: number
   readonly executions = new Map<string, Execution>()
-  /** Runs whose function has returned or thrown. */
-  readonly settledRuns = new Set<string>()
   lost: NerveError | undefined
   readonly #events: TreeEvents
   #hold: Hold | undefined
@@ -193,16 +192,17 @@ export class Tree {
     scope.stopped ??= error
     for (const call of execution.calls) if (isWithin(call.place.scope, scope)) call.stop('scope', error)
     for (const wait of [...execution.waits.values()]) if (isWithin(wait.scope, scope)) wait.withdraw(error)
-    for (const child of this.#childrenOf(execution)) {
-      if (isWithin(child.at, scope)) this.cancelRun(child.execution, { by: 'parent', reason: 'its branch was stopped' })
+    for (const child of execution.children.values()) {
+      const at = child.origin?.scope ?? execution.root.scope
+      if (isWithin(at, scope)) this.cancelRun(child, { by: 'parent', reason: 'its branch was stopped' })
     }
   }
 
   /** Cancels a run and everything below it. */
   cancelRun(execution: Execution, why: Actor & { readonly reason?: string }): void {
     if (execution.closed !== undefined || execution.state.cancelRequested || execution.state.end !== undefined) return
-    for (const child of this.#childrenOf(execution))
-      this.cancelRun(child.execution, { by: 'parent', ...(why.reason === undefined ? {} : { reason: why.reason }) })
+    for (const child of execution.children.values())
+      this.cancelRun(child, { by: 'parent', ...(why.reason === undefined ? {} : { reason: why.reason }) })
     execution.append({ type: 'cancel-requested', ...why })
     const error = new NerveError(
       'cancelled',
@@ -221,21 +221,24 @@ export class Tree {
 
   /** The cancelled run has cleaned up, or had its time to. */
   cancelled(execution: Execution): void {
-    if (execution.closed !== undefined || execution.state.end !== undefined) return
+    if (execution.closed !== undefined) return
+    // What they have said of what they spent by now counts.
+    for (const call of execution.calls) call.over()
+    this.endChildren(execution)
     execution.append({ type: 'run-cancelled' }, () => this.ended(execution))
   }
 
-  /** Ends every run of the tree as cancelled, without waiting for their code. */
-  cancelAll(): void {
-    for (const execution of [...this.executions.values()].toReversed()) this.cancelled(execution)
+  /** The code of a run has ended: children that it did not wait for are cancelled. */
+  cancelChildren(execution: Execution): void {
+    for (const child of execution.children.values()) this.cancelRun(child, { by: 'parent', reason: 'its parent ended' })
   }
 
-  /** A run is about to end: children that its code did not wait for end with it. */
+  /** A run is about to end, and its children with it: what they spent is in its journal before that ends. */
   endChildren(execution: Execution): void {
-    for (const child of this.#childrenOf(execution)) {
-      this.cancelRun(child.execution, { by: 'parent', reason: 'its parent ended' })
-      this.endChildren(child.execution)
-      this.cancelled(child.execution)
+    this.cancelChildren(execution)
+    for (const child of [...execution.children.values()]) {
+      this.cancelled(child)
+      tellEnd(child)
     }
   }
 
@@ -249,16 +252,17 @@ export class Tree {
   /** The budget has no room for what was wanted: nothing new starts in the tree until it is raised. */
   exhaust(shortage: Shortage, path: string): NerveError {
     const { dimension, used, limit, ledger } = shortage
+    const { run } = ledger.state
     const error = new NerveError(
       'budget-exhausted',
-      `The budget of run ${ledger.state.run} is spent: ${dimension} ${round(used)} of ${limit}. Resume it with a larger one: nerve resume ${this.root} --budget ${dimension}=N`,
-      { retry: 'pause', data: { dimension, used, limit, run: ledger.state.run } },
+      `The budget of run ${run} is spent: ${dimension} ${round(used)} of ${limit}. Resume it with a larger one: nerve resume ${run} --budget ${dimension}=N`,
+      { retry: 'pause', data: { dimension, used, limit, run } },
     )
     if (!this.#reasons.has('exhausted')) {
       this.setHold('exhausted', true)
-      const owner = this.executions.get(ledger.state.run)
+      const owner = this.executions.get(run)
       for (let at = owner; at !== undefined; at = at.parent) {
-        const of = at === owner ? {} : { of: ledger.state.run }
+        const of = at === owner ? {} : { of: run }
         at.append({ type: 'budget-exhausted', dimension, used, limit, path, ...of })
       }
     }
@@ -295,7 +299,8 @@ export class Tree {
 
   /** The child that a run has open at a path is in a part of it that the code does not go into again. */
   abandon(execution: Execution, path: string, child: string): void {
-    if (!execution.state.cancelRequested) this.#events.abandoned(execution, path, child)
+    // What is in memory ends with its parent, or goes on.
+    if (!execution.children.has(path)) this.#events.abandoned(execution, child)
   }
 
   /** This process may not write to the tree any more: everything in it is given up. */
@@ -318,12 +323,6 @@ export class Tree {
     this.#reasons.clear()
     this.#hold?.release()
     this.#hold = undefined
-  }
-
-  *#childrenOf(execution: Execution): Iterable<{ readonly execution: Execution; readonly at: Scope }> {
-    for (const child of [...this.executions.values()]) {
-      if (child.parent === execution) yield { execution: child, at: child.at ?? execution.root.scope }
-    }
   }
 }
 

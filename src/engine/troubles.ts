@@ -30,6 +30,14 @@ export function ownedElsewhere(run: string): NerveError {
   )
 }
 
+export function givenUp(run: string, cause: NerveError): NerveError {
+  return new NerveError(
+    'store-failed',
+    `Run ${run} was given up where it stood: ${cause.message} Nothing that was stored is lost; it goes on when a host takes it up again.`,
+    { cause, data: { run } },
+  )
+}
+
 /** Made once: every run ends, and making an error costs as much as a step. */
 export const RUN_OVER = new NerveError('run-ended', 'The run has ended; nothing can be added to it.')
 

@@ -8,7 +8,8 @@ import { isPlainValue } from '../base/value.ts'
 import type { Actor, JournalEvent, QuestionAsked, QuestionKind } from '../journal/events.ts'
 import type { AskOptions, StepAskOptions, WaitOptions } from './definition.ts'
 import type { Execution } from './execution.ts'
-import { throwIfStopped, type Place, type Scope } from './scope.ts'
+import { never } from './held-back.ts'
+import { stoppedBy, type Place, type Scope } from './scope.ts'
 
 /** A wait that this process holds open for the author's code. */
 export interface OpenWait {
@@ -73,8 +74,9 @@ function whenLive<Value>(execution: Execution, place: Place, open: () => Promise
   const { replayEnd } = execution
   if (replayEnd === undefined) return open()
   return replayEnd.then(() => {
-    if (execution.closed !== undefined) throw execution.closed
-    throwIfStopped(place.scope)
+    if (execution.over !== undefined) return never()
+    const stopped = stoppedBy(place.scope)
+    if (stopped !== undefined) throw stopped
     return open()
   })
 }

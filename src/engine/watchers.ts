@@ -13,6 +13,8 @@ export class Watchers {
   readonly #of = new Map<string, Set<Watcher>>()
   /** Called when the first watcher comes and when the last one goes. */
   onWatching: (watching: boolean) => void = () => undefined
+  /** Called when somebody begins to wait for the end of a run, or for its rest. */
+  onWaiting: () => void = () => undefined
 
   /** Resolves with the state in which a run ended. Rejects when this process can no longer tell. */
   end(run: string): Promise<RunState> {
@@ -79,6 +81,7 @@ export class Watchers {
     watchers.add(watcher)
     this.#of.set(run, watchers)
     if (this.#of.size === 1 && watchers.size === 1) this.onWatching(true)
+    if (watcher.ended !== undefined) this.onWaiting()
   }
 
   #forget(run: string): void {

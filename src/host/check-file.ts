@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { extname } from 'node:path'
 import { NerveError } from '../base/nerve-error.ts'
 import type { SpecProblem } from '../define/spec/spec-text.ts'
+import { problemsIn } from '../engine/recursion.ts'
 import { isDefinition } from '../engine/run-node.ts'
 import { loadRunnables } from './definition-file.ts'
 import { namedIn } from './named-in.ts'
@@ -30,7 +31,7 @@ async function checkCode(file: string): Promise<FileCheck> {
   const found = await loadRunnables(file)
   const names = new Map(found.map((one) => [nameOf(one), one]))
   const problems = found.filter(isDefinition).flatMap((definition) =>
-    (definition.check?.(names) ?? []).map((message) => ({
+    problemsIn(definition, names).map((message) => ({
       file,
       path: [],
       message: `${definition.kind} '${definition.name}': ${message}`,

@@ -1,5 +1,5 @@
 /** What surfaces may use of the model gateway. Apart from api.ts, because one command needs it. */
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
 import { NerveError } from '../base/nerve-error.ts'
 import { makeOwnFolder } from '../base/own-folder.ts'
@@ -52,8 +52,18 @@ async function backendFor(choice: GatewayChoice): Promise<Backend> {
     const { name, ...options } = choice.provider
     return provider(name, options)
   }
-  if (choice.replay !== undefined) return replay({ folder: resolve(choice.replay) })
+  if (choice.replay !== undefined) return replay({ folder: await folderAt(choice.replay) })
   throw new NerveError('bad-option', 'A gateway needs a script, a provider or a folder of recordings.')
+}
+
+/** A slip of the hand would answer every call with a failure. */
+async function folderAt(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isDirectory() === true) return resolve(path)
+  throw new NerveError(
+    'bad-file',
+    `There is no folder ${resolve(path)} with recordings. Make them with: --record FOLDER`,
+  )
 }
 
 /** YAML, JSON, or a file of code whose default export is a script or a function. */

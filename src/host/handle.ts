@@ -4,6 +4,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { FeedItem, FeedOptions } from '../engine/feed.ts'
 import { feed } from '../engine/feed.ts'
 import type { ForkOptions } from '../engine/fork.ts'
+import { storedRest } from '../engine/stored-rest.ts'
 import type { Actor, Budget, RunStatus } from '../journal/events.ts'
 import { statusOf } from '../journal/fold.ts'
 import type { RunState } from '../journal/run-state.ts'
@@ -88,8 +89,8 @@ function restingStatus(state: RunState): RunStatus {
 async function restOf(engine: Engine, id: string): Promise<RunState> {
   const live = engine.live(id)
   if (live === undefined) {
-    const { state } = await engine.stored(id)
-    if (state.end !== undefined || statusOf(state) !== 'running') return state
+    const resting = await storedRest(engine, id)
+    if (resting !== undefined) return resting
   } else if (live.idle && live.rootExecution !== undefined) {
     return live.rootExecution.state
   }
@@ -113,11 +114,13 @@ function outcome(state: RunState): unknown {
   )
 }
 
-function exhausted(state: RunState): NerveError {
+function exhausted({ run, definition, exhausted: spent }: RunState): NerveError {
+  const { dimension, of } = spent ?? {}
+  const child = of === undefined ? '' : ` waits for its child ${of}, which`
   return new NerveError(
     'budget-exhausted',
-    `Run ${state.run} ('${state.definition}') has spent its budget of ${state.exhausted}. Resume it with a larger one: nerve resume ${state.run} --budget ${state.exhausted}=N`,
-    { retry: 'pause', data: { run: state.run, dimension: state.exhausted } },
+    `Run ${run} ('${definition}')${child} has spent its budget of ${dimension}. Resume ${of === undefined ? 'it' : 'that one'} with a larger one: nerve resume ${of ?? run} --budget ${dimension}=N`,
+    { retry: 'pause', data: { run, dimension, ...(of === undefined ? {} : { of }) } },
   )
 }
 

@@ -19,10 +19,12 @@ import type { Replayed } from '../engine/replay.ts'
 import { isDefinition } from '../engine/run-node.ts'
 import { checkStart, type StartOptions } from '../engine/start.ts'
 import { divergence } from '../engine/troubles.ts'
-import type { Actor, Durability, Entry, ResumePlan, RunStatus } from '../journal/events.ts'
+import type { Actor, Durability, Entry, ResumePlan } from '../journal/events.ts'
 import type { JournalStore } from '../journal/port.ts'
 import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
 import { Sources, isBuiltIn } from './definition-source.ts'
+import { lookAgain } from './look-again.ts'
+import { listRuns, type RunFilter } from './list-runs.ts'
 import { openStore } from './open-store.ts'
 import { createRegistry, type Registry } from './registry.ts'
 import { Recalled } from './recalled.ts'
@@ -59,18 +61,6 @@ const HOST = [
 ]
 
 export type StartMore = Omit<StartOptions, 'input'>
-
-export interface RunFilter {
-  readonly status?: readonly RunStatus[]
-  readonly definition?: string
-  readonly limit?: number
-  /** Only the run tree of this root; with `children`, the root and everything below it. */
-  readonly root?: string
-  /** Also child runs (default false). */
-  readonly children?: boolean
-  /** Only runs of which something happened at this time (milliseconds since the epoch) or later. */
-  readonly movedSince?: number
-}
 
 export interface Host {
   /** What rows call the owner of the runs that this host drives. */
@@ -148,7 +138,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
     onProblem,
   })
   const keeper = new Keeper(engine, onProblem)
-  if (options.wake === false) engine.onParked = () => undefined
+  if (options.wake === false) engine.onParked = engine.onGivenUp = () => undefined
   const wakes = options.wake !== false
   const host: LocalHost = new LocalHost(engine, keeper, {
     registry,
@@ -156,6 +146,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
     recalled,
     sources,
     wakes,
+    onProblem,
   })
   host.register(...(options.definitions ?? []))
   if (options.recover !== false) await host.recover()
@@ -170,6 +161,7 @@ interface LocalParts extends Pick<Host, 'registry' | 'dir'> {
   readonly recalled: Recalled
   readonly sources: Sources
   readonly wakes: boolean
+  readonly onProblem: (error: unknown) => void
 }
 
 class LocalHost implements Host {
@@ -180,17 +172,21 @@ class LocalHost implements Host {
   readonly #recalled: Recalled
   readonly #sources: Sources
   readonly #wakes: boolean
+  readonly #onProblem: (error: unknown) => void
+  #notAgain: () => void = () => undefined
+  #isClosed = false
   readonly id: string
   readonly dir: string | undefined
   readonly registry: Registry
 
-  constructor(engine: Engine, keeper: Keeper, { registry, dir, recalled, sources, wakes }: LocalParts) {
+  constructor(engine: Engine, keeper: Keeper, { registry, dir, recalled, sources, wakes, onProblem }: LocalParts) {
     this.id = engine.ownership.host
     this.#engine = engine
     this.#keeper = keeper
     this.#recalled = recalled
     this.#sources = sources
     this.#wakes = wakes
+    this.#onProblem = onProblem
     this.registry = registry
     this.dir = dir
     this.#parts = {
@@ -241,11 +237,7 @@ class LocalHost implements Host {
   }
 
   async runs(filter: RunFilter = {}): Promise<RunRow[]> {
-    const { children, ...rest } = filter
-    await this.#engine.committer.listed()
-    const heads = await this.#engine.store.heads(children === true ? rest : { ...rest, roots: true })
-    const living = await this.#engine.ownership.living()
-    return heads.map((owned) => runRow(owned, this.#engine.isDriven(owned.head.root, owned.owner, living)))
+    return listRuns(this.#engine, filter)
   }
 
   async run(id: string): Promise<RunRow> {
@@ -333,11 +325,17 @@ class LocalHost implements Host {
   async recover(): Promise<Recovered> {
     this.recovered = await recoverRuns(this.#engine)
     if (this.#wakes) await this.#keeper.schedule()
+    const notYet = await lookAgain(this.#engine, this.#onProblem)
+    this.#notAgain()
+    if (this.#isClosed) notYet()
+    else this.#notAgain = notYet
     return this.recovered
   }
 
   async close({ grace }: { readonly grace?: Duration } = {}): Promise<void> {
     if (grace !== undefined) await this.#engine.drain(milliseconds(grace, 'grace'))
+    this.#isClosed = true
+    this.#notAgain()
     this.#keeper.close()
     await this.#engine.close()
     await this.#recalled.close()

@@ -22,6 +22,7 @@ export interface Row {
 /** The field that holds an event's value, for the types that have one. */
 const VALUE_FIELD: Partial<Record<EventType, string>> = {
   'run-created': 'input',
+  'step-started': 'input',
   'step-completed': 'output',
   'step-skipped': 'value',
   'step-kept': 'value',

@@ -92,6 +92,9 @@ export interface StepStarted extends Placed {
   readonly effect?: Effect
   /** `fallback`: the step's other function runs. */
   readonly kind?: 'fallback'
+  /** Of a first attempt with `recordInput`: the node that runs, and what it was given, without secrets. */
+  readonly node?: { readonly id: string; readonly kind: string }
+  readonly input?: unknown
 }
 export interface StepCompleted extends Placed, Spent {
   readonly type: 'step-completed'
@@ -220,6 +223,7 @@ export interface ChildEnded extends Placed {
   readonly output?: unknown
   readonly error?: ErrorData
   readonly usage?: Usage
+  readonly unawaited?: true
 }
 export interface Emitted extends Placed {
   readonly type: 'emitted'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EventType, JournalEvent } from './events.ts'
-import { fold, foldAll, hasEnded, statusOf } from './fold.ts'
+import { fold, foldAll, statusOf } from './fold.ts'
 import { emptyState, type RunState } from './run-state.ts'
 import { headOf, openQuestions, usageOf } from './head.ts'
 
@@ -223,7 +223,7 @@ const MEANING: { readonly [Type in EventType]: () => void } = {
   'run-completed': () => {
     const state = after(asked('a'), { type: 'run-completed', failures: 0, output: 7 })
     expect(headOf(state)).toMatchObject({ status: 'completed', ended: 3_000, questions: [], signals: [] })
-    expect([state.output, hasEnded(state)]).toEqual([7, true])
+    expect(state.output).toBe(7)
     expect(statusOf(after({ type: 'run-completed', failures: 2 }))).toBe('completed-with-failures')
   },
   'run-failed': () => {
@@ -266,6 +266,13 @@ describe('a state', () => {
     ] as const)
       fold(state, 9, 9, event)
     expect([statusOf(state), state.output, state.ended]).toEqual(['failed', undefined, 2_000])
+  })
+
+  it('is about to end once it is cancelled, whatever held it back', () => {
+    const cancel: JournalEvent = { type: 'cancel-requested' }
+    expect(statusOf(after({ type: 'run-paused' }, cancel))).toBe('running')
+    expect(statusOf(after({ type: 'budget-exhausted', dimension: 'usd', used: 1, limit: 1 }, cancel))).toBe('running')
+    expect(statusOf(after(asked('a'), cancel))).toBe('running')
   })
 
   it('is busy while a step runs, and waits when only waits are open', () => {

@@ -8,7 +8,6 @@
  */
 import { describe, NerveError } from '../base/nerve-error.ts'
 import type { Entry, JournalEvent, QuestionAnswered, RunCreated, RunStatus, Usage } from './events.ts'
-import { isEnded } from './events.ts'
 import { isOfStep, stepOf } from './outcomes.ts'
 import { emptyState, type InFlight, type RunState, type Wait } from './run-state.ts'
 
@@ -21,9 +20,11 @@ export function foldAll(run: string, entries: Iterable<Entry>): RunState {
 export function statusOf(state: RunState): RunStatus {
   if (state.end !== undefined) return state.end
   if (state.seq === 0) return 'queued'
+  // It is about to end, whatever held it back.
+  if (state.cancelRequested) return 'running'
   if (state.exhausted !== undefined) return 'exhausted'
   if (state.paused) return 'paused'
-  const busy = isWorking(state) || state.children.size > 0 || state.cancelRequested
+  const busy = isWorking(state) || state.children.size > 0
   return !busy && state.waits.size > 0 ? 'waiting' : 'running'
 }
 
@@ -158,8 +159,10 @@ type BudgetEvent = Extract<JournalEvent, { type: 'budget-warned' | 'budget-exhau
 function foldBudget(state: RunState, event: BudgetEvent): void {
   state.headVersion += 1
   if (event.type === 'budget-warned') state.warned.add(event.dimension)
-  else if (event.type === 'budget-exhausted') state.exhausted = event.dimension
-  else {
+  else if (event.type === 'budget-exhausted') {
+    const { dimension, of } = event
+    state.exhausted = { dimension, ...(of === undefined ? {} : { of }) }
+  } else {
     state.budget = { ...state.budget, ...event.budget }
     state.exhausted = undefined
     state.warned.clear()
@@ -319,8 +322,4 @@ function addUsage(total: RunState['usage'], usage: Usage | undefined): void {
   total.steps += usage.steps ?? 0
   total.seconds += usage.seconds ?? 0
   total.window = Math.max(total.window, usage.window ?? 0)
-}
-
-export function hasEnded(state: RunState): boolean {
-  return state.end !== undefined && isEnded(state.end)
 }

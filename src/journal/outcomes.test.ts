@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JournalEvent } from './events.ts'
-import { callKind, isBeside, isOutcome, outcomesOf, recoveryPath } from './outcomes.ts'
+import { callKind, isBeside, isOutcome, outcomesOf, recoveryPath, withoutEnd } from './outcomes.ts'
 
 const DONE = { attempt: 1, started: 0 }
 const ERROR = { name: 'Error', message: 'broken' }
@@ -69,5 +69,19 @@ describe('outcomes', () => {
   it('about a lost attempt lie beside its step', () => {
     expect(recoveryPath('map/0/send', 2)).toBe('map/0/send/#recovery-2')
     expect([isBeside(recoveryPath('send', 1)), isBeside('send'), isBeside('send#2')]).toEqual([true, false, false])
+  })
+
+  it('without the end lack the children that ended with the run, and those alone', () => {
+    const child = (path: string, more: { readonly unawaited?: true } = {}): JournalEvent => {
+      return { type: 'child-ended', path, child: path, status: 'cancelled', ...more }
+    }
+    const paths = (...events: readonly JournalEvent[]): string[] =>
+      withoutEnd(events.map((event, index) => ({ run: 'r', seq: index + 1, time: 1, event }))).map(({ event }) =>
+        'path' in event ? `${event.path}` : event.type,
+      )
+    const started: JournalEvent = { type: 'child-started', path: 's', child: 's', definition: 'd' }
+    const end: JournalEvent = { type: 'run-completed', failures: 0 }
+    expect(paths(started, child('a'), child('b', { unawaited: true }), end)).toEqual(['s', 'a'])
+    expect(paths(end)).toEqual([])
   })
 })

@@ -107,6 +107,15 @@ function recordOutcome(outcomes: Outcomes, event: JournalEvent, seq: number): vo
   }
 }
 
+/** A journal without its end, and without the children that ended with the run: its code never heard of those. */
+export function withoutEnd(entries: readonly Entry[]): readonly Entry[] {
+  return entries.filter(({ event }) => {
+    const { type } = event
+    if (type === 'run-completed' || type === 'run-failed' || type === 'run-cancelled') return false
+    return type !== 'child-ended' || event.unawaited !== true
+  })
+}
+
 /** True for events after which a replay needs to do nothing more at their path. */
 export function isOutcome(event: JournalEvent): boolean {
   switch (event.type) {

@@ -60,7 +60,8 @@ export interface RunState {
   failures: number
   questions: number
   paused: boolean
-  exhausted: Dimension | undefined
+  /** The limit that was reached, and the run whose it is, when that is a child. */
+  exhausted: { readonly dimension: Dimension; readonly of?: string } | undefined
   cancelRequested: boolean
   end: RunStatus | undefined
   output: unknown

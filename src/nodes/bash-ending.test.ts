@@ -162,7 +162,7 @@ describe('much and hostile output', () => {
     const call = fakeCall()
     const node = bash('full', { spillDir, maxOutput: 10, timeout: '20s' })
     // The folder is taken away before there is more than fits.
-    const command = `rmdir ${spillDir}; while :; do echo 0123456789; sleep 0.05; done`
+    const command = `rmdir '${spillDir}'; while :; do echo 0123456789; sleep 0.05; done`
     await expect(node.execute(command, call)).rejects.toMatchObject({
       code: 'command-failed',
       data: { reason: 'output' },

@@ -241,8 +241,8 @@ describe('a bash node', () => {
   it('is tried again by the policy of its step, and asks a person after a crash by default', async () => {
     const cwd = folder()
     const flaky = bash('flaky', { cwd, command: 'echo x >> tries; [ "$(wc -l < tries)" -ge 3 ]' })
-    expect(flaky.policy).toEqual({ effect: 'once' })
-    expect(bash('look', { command: 'ls', effect: 'repeatable' }).policy).toEqual({ effect: 'repeatable' })
+    expect(flaky.policy).toEqual({ effect: 'once', recordInput: true })
+    expect(bash('look', { command: 'ls', effect: 'repeatable' }).policy).toMatchObject({ effect: 'repeatable' })
     const host = await createHost({ store: 'memory' })
     onTestFinished(() => host.close())
     const run = await host.start(workflow('flaky', (ctx) => ctx.run(flaky, undefined, { attempts: 3, backoff: 0 })))

@@ -109,7 +109,7 @@ export function bash<Input>(id: string, options: BashOptions<Input> = {}): Node<
   return forkable<Input, BashResult>(id, {
     kind: 'bash',
     description,
-    policy: { effect },
+    policy: { effect, recordInput: true },
     execute: (input, execution) => execute(options, input, execution),
   })
 }

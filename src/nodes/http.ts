@@ -83,7 +83,7 @@ export function http<Input, Body>(id: string, options: HttpOptions<Input, Body> 
   return forkable<Input, HttpResult<Body>>(id, {
     kind: 'http',
     description,
-    policy: { effect },
+    policy: { effect, recordInput: true },
     execute: (input, execution) => execute(options, input, execution),
   })
 }

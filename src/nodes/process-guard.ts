@@ -42,8 +42,11 @@ table() {
   fi
 }
 marked() {
-  [ -r /proc/self/environ ] || return 0
-  grep -lsF $patterns /proc/[0-9]*/environ | while read -r file; do file=\${file#/proc/}; echo "\${file%/environ}"; done
+  if [ -r /proc/self/environ ]; then
+    grep -lsF $patterns /proc/[0-9]*/environ | while read -r file; do file=\${file#/proc/}; echo "\${file%/environ}"; done
+  else
+    ps -A -E -ww -o pid= -o command= 2>/dev/null | grep -F $patterns | while read -r pid rest; do echo "$pid"; done
+  fi
 }
 seen=
 members() {

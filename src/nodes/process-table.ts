@@ -26,7 +26,7 @@ export interface Birth {
 
 /** With a birth, those that are older may be left out. */
 export async function listProcesses(mark: string, birth?: Birth): Promise<ProcessRow[]> {
-  return process.platform === 'linux' ? fromProc(await look(), mark, birth) : fromPs()
+  return process.platform === 'linux' ? fromProc(await look(), mark, birth) : fromPs(mark)
 }
 
 type Found = Omit<ProcessRow, 'marked'> & { readonly marks: string }
@@ -123,13 +123,40 @@ export function parseStat(pid: number, text: string): Omit<ProcessRow, 'marked'>
 
 const COLUMNS = ['pid=', 'ppid=', 'pgid=', 'stat=', 'lstart='].flatMap((column) => ['-o', column])
 
-/** `ps` shows no environment of others: trees are then found by parent and group alone. */
-export async function fromPs(): Promise<ProcessRow[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-A', ...COLUMNS], { maxBuffer: 64 * 1024 * 1024 })
-  return stdout.split('\n').flatMap((line) => {
-    const found = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line)
-    if (found === null || found[4]?.startsWith('Z') === true) return []
-    const [pid, parent, group] = [Number(found[1]), Number(found[2]), Number(found[3])]
-    return [{ pid, parent, group, session: group, started: found[5] ?? '', marked: false }]
-  })
+/** What makes `ps` show the environment of every process, behind its command. */
+const WITH_ENVIRONMENT: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ['-A', '-E', '-ww'],
+  freebsd: ['-A', '-e', '-ww'],
+  openbsd: ['-A', '-e', '-ww'],
+  linux: ['axeww'],
+}
+
+/**
+ * The environment of others is seen as far as `ps` shows it: macOS hides that of its own programs. What is not marked for this
+ * reason is found by parent and group alone.
+ */
+export async function fromPs(mark: string): Promise<ProcessRow[]> {
+  const flags = WITH_ENVIRONMENT[process.platform]
+  const lines =
+    mark === '' || flags === undefined
+      ? await psLines(['-A', ...COLUMNS])
+      : await psLines([...flags, ...COLUMNS, '-o', 'command=']).catch(() => psLines(['-A', ...COLUMNS]))
+  return lines.flatMap((line) => parsePs(line, mark) ?? [])
+}
+
+async function psLines(args: readonly string[]): Promise<readonly string[]> {
+  // In other languages, the time has another number of words.
+  const env = { ...process.env, LC_ALL: 'C' }
+  const { stdout } = await promisify(execFile)('ps', args, { maxBuffer: 64 * 1024 * 1024, env })
+  return stdout.split('\n')
+}
+
+const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)(?:\s+(.*))?$/
+
+/** One line of `ps`; nothing for a zombie. */
+export function parsePs(line: string, mark: string): ProcessRow | undefined {
+  const [, pid, parent, group, state, started = '', command = ''] = PS_LINE.exec(line) ?? []
+  if (state === undefined || state.startsWith('Z')) return undefined
+  const marked = mark !== '' && new RegExp(`\\b${MARK_NAME}=\\S*${mark}`).test(command)
+  return { pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(group), started, marked }
 }

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { fromPs, inTurn, listProcesses, parseStat, type ProcessRow } from './process-table.ts'
-import { killTree, treeOf, type Tree } from './process-tree.ts'
+import { fromPs, inTurn, listProcesses, parsePs, parseStat, type ProcessRow } from './process-table.ts'
+import { killTree, kinIn, treeOf, type Tree } from './process-tree.ts'
 
 function row(pid: number, parent: number, more: Partial<ProcessRow> = {}): ProcessRow {
   return { pid, parent, group: pid, session: pid, started: '1', marked: false, ...more }
@@ -72,11 +72,24 @@ describe('the table of processes', () => {
     expect([1, 20, 21, 9, 10].filter(inTurn(10, 1))).toEqual([1, 20, 21, 10])
   })
 
-  it('is the same from ps, without marks', async () => {
+  it('is the same from ps', async () => {
     const own = (rows: readonly ProcessRow[]): ProcessRow | undefined => rows.find(({ pid }) => pid === process.pid)
-    const [here, there] = [own(await listProcesses('none')), own(await fromPs())]
+    const [here, there, bare] = [await listProcesses('none'), await fromPs('none'), await fromPs('')].map(own)
     expect(here?.parent).toBe(process.ppid)
     expect({ parent: there?.parent, group: there?.group }).toEqual({ parent: here?.parent, group: here?.group })
+    expect(bare).toEqual(there)
+    expect(there?.started).toMatch(/^\w{3} \w{3} +\d+ [\d:]+ \d{4}$/u)
+  })
+
+  it.each([
+    ['  7 1 7 S+ Tue Nov  8 20:54:01 2026 node x.js A=1 NERVE_TREE=ab.cd B=2', true],
+    ['  7 1 7 S+ Tue Nov  8 20:54:01 2026 node x.js ANERVE_TREE=cd NERVE_TREE=ab cd', false],
+    ['  7 1 7 S+ Tue Nov  8 20:54:01 2026', false],
+  ])('has what a line of ps says: %s', (line, marked) => {
+    const started = 'Tue Nov  8 20:54:01 2026'
+    expect(parsePs(line, 'cd')).toEqual({ pid: 7, parent: 1, group: 7, session: 7, started, marked })
+    expect(parsePs(line, '')?.marked).toBe(false)
+    expect(parsePs(line.replace('S+', 'Z'), 'cd')).toBeUndefined()
   })
 
   it('knows nobody by an empty mark', async () => {
@@ -89,8 +102,8 @@ describe('the table of processes', () => {
     })
     try {
       await once(child, 'spawn')
-      const rows = await listProcesses('mark-of-this-test')
-      expect(pids(rows.filter(({ marked }) => marked))).toEqual([child.pid])
+      for (const rows of [await listProcesses('mark-of-this-test'), await fromPs('mark-of-this-test')])
+        expect(pids(rows.filter(({ marked }) => marked))).toEqual([child.pid])
     } finally {
       child.kill('SIGKILL')
     }
@@ -107,6 +120,24 @@ describe('killTree', () => {
     const found = await killTree({ mark: 'none-has-it', root, rootEnded: ended }, 100)
     expect(found).toBeGreaterThanOrEqual(1)
     expect(await exit).toEqual([null, 'SIGKILL'])
+  })
+
+  it('ends what was seen to belong to a program, when nothing tells any more', async () => {
+    // The shell in the middle leads another session, and nobody is its parent when the first one is gone.
+    const shell = ['-c', 'sleep 1000 & echo $!; exec sleep 1000']
+    const start = `require('node:child_process').spawn('sh', ${JSON.stringify(shell)}, { detached: true, stdio: 'inherit' })`
+    const child = spawn(process.execPath, ['-e', start], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = (await once(child.stdout, 'data')) as [Buffer]
+    const [root = -1, last] = [child.pid, Number(line.toString())]
+    const rows = await listProcesses('')
+    const kin = kinIn(rows, [root])
+    expect(kin.size).toBe(3)
+    const others = rows.map((row) => (row.pid === root ? { ...row, parent: 1 } : row))
+    expect(kinIn(others, [root]).size).toBe(0)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await killTree({ mark: '', root: -1, rootEnded: () => true }, 0, kin)
+    expect(pids(await listProcesses(''))).not.toContain(last)
   })
 
   it('is quick when nothing is left', async () => {

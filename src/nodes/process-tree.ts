@@ -3,7 +3,7 @@
  * but still carries the command's mark in its environment.
  *
  * What escapes: a process that has cleared its environment, moved to another session and lost its parent. A sandbox holds
- * that one too.
+ * that one too. Where there is no /proc, the environment of some processes is not seen, as if they had cleared it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { NerveError } from '../base/nerve-error.ts'
@@ -23,8 +23,8 @@ const LOOK_MS = 20
 const KILL_PATIENCE_MS = 5_000
 
 /** Asks the tree to end, waits for as long as it is given, and then ends it. Says how many processes there were. */
-export async function killTree(tree: Tree, graceMs: number): Promise<number> {
-  const known = new Set<string>()
+export async function killTree(tree: Tree, graceMs: number, found: ReadonlySet<string> = new Set()): Promise<number> {
+  const known = new Set(found)
   const asked = new Set<string>()
   const deadline = performance.now() + graceMs
   const birth = tree.startedAt === undefined ? undefined : { pid: tree.root, at: tree.startedAt }
@@ -57,6 +57,22 @@ function send(pid: number, signal: NodeJS.Signals): void {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ESRCH' && code !== 'EPERM') throw error
   }
+}
+
+/**
+ * What programs have started that were started here, by their pids: asked before they are told to end, because then nothing
+ * else may tell any more whose it was. Empty on Linux, where the mark tells, and where it cannot be told.
+ */
+export async function kinOf(pids: readonly number[]): Promise<ReadonlySet<string>> {
+  if (pids.length === 0 || process.platform === 'linux') return new Set()
+  return kinIn(await listProcesses('').catch(() => []), pids)
+}
+
+export function kinIn(rows: readonly ProcessRow[], pids: readonly number[]): ReadonlySet<string> {
+  // One that is nobody's child here is somebody else by now.
+  const isOther = (root: number) => rows.some(({ pid, parent }) => pid === root && parent !== process.pid)
+  const trees = pids.map((root): Tree => ({ mark: '', root, rootEnded: () => isOther(root) }))
+  return new Set(trees.flatMap((tree) => treeOf(tree, rows)).map(nameOf))
 }
 
 /** The processes of a tree among all. `known` are those that were found in it before. */

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
-import { homedir, tmpdir } from 'node:os'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -222,21 +222,21 @@ describe.skipIf(reason !== undefined)('the real bwrap', () => {
   })
 
   it('runs in a folder in /tmp, which can be read there', async () => {
-    const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'nerve-sandbox-')))
+    const cwd = realpathSync(mkdtempSync('/tmp/nerve-sandbox-'))
     onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
     writeFileSync(join(cwd, 'note'), 'here')
     expect(await inside('cat note; touch no', { level: 'bwrap' }, cwd)).toMatchObject({ stdout: 'here', exitCode: 1 })
   })
 
   it('starts a program that is installed in /tmp, with what it needs, and shows nothing else there', async () => {
-    const project = realpathSync(mkdtempSync(join(tmpdir(), 'nerve-sandbox-')))
+    const project = realpathSync(mkdtempSync('/tmp/nerve-sandbox-'))
     onTestFinished(() => rmSync(project, { recursive: true, force: true }))
     const packages = join(project, 'node_modules')
     for (const path of ['node_modules/tool/bin', 'node_modules/needed', 'scripts/.nerve'])
       mkdirSync(join(project, path), { recursive: true })
     for (const path of ['notes', 'node_modules/needed/note', 'scripts/note', 'scripts/.nerve/tokens.json'])
       writeFileSync(join(project, path), `${path}\n`)
-    const look = `#!/bin/sh\ncat ${project}/notes ${packages}/needed/note ${project}/scripts/note ${project}/scripts/.nerve/*\n`
+    const look = `#!/bin/sh\ncd '${project}'\ncat notes node_modules/needed/note scripts/note scripts/.nerve/*\n`
     const [tool, script] = [join(packages, 'tool', 'bin', 'tool'), join(project, 'scripts', 'look')]
     for (const file of [tool, script]) writeFileSync(file, look, { mode: 0o755 })
     const seen = async (file: string, ...args: readonly string[]): Promise<string> => {

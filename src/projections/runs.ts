@@ -1,5 +1,5 @@
 /** Runs and open questions as people see them: heads, and who owns them, as rows. Pure. */
-import type { Budget, ShownStatus, Usage } from '../journal/events.ts'
+import type { Budget, RunStatus, ShownStatus, Usage } from '../journal/events.ts'
 import type { OpenQuestion, OwnedHead } from '../journal/port.ts'
 
 export interface RunRow {
@@ -36,6 +36,17 @@ export function runRow(owned: OwnedHead, isDriven: boolean): RunRow {
   if (isDriven && owner !== undefined) return { ...head, owner: owner.host }
   if (head.status !== 'running' && head.status !== 'queued') return head
   return { ...head, status: owner === undefined ? 'queued' : 'crashed' }
+}
+
+/** Those of runs that have not ended. */
+export const OPEN: readonly ShownStatus[] = ['queued', 'running', 'waiting', 'paused', 'exhausted', 'crashed']
+
+/** What may be stored of runs that are shown so: whether one that runs is driven, left or lost, its owner tells. */
+export function storedAs(shown: readonly ShownStatus[]): RunStatus[] {
+  const stored = shown.flatMap((status): readonly RunStatus[] =>
+    status === 'running' || status === 'queued' || status === 'crashed' ? ['running', 'queued'] : [status],
+  )
+  return [...new Set(stored)]
 }
 
 export function inboxRows(heads: readonly OwnedHead[]): InboxRow[] {

@@ -15,6 +15,9 @@ export interface TimelineItem {
   after?: string
   /** What is asked, waited for, or said. */
   text?: string
+  /** What a step was given, and the node that ran, where the journal keeps them. */
+  node?: { readonly id: string; readonly kind: string }
+  input?: unknown
   output?: unknown
   error?: ErrorData
   usage?: Usage
@@ -88,6 +91,8 @@ function addStep(timeline: Timeline, event: StepEvent, time: number): void {
   switch (event.type) {
     case 'step-started':
       item.status = 'running'
+      if (event.node !== undefined) item.node = event.node
+      if (event.input !== undefined) item.input = event.input
       return
     case 'step-completed':
       Object.assign(item, { status: 'completed', ended: time, output: event.output })

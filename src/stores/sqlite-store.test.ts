@@ -103,6 +103,69 @@ describe('the file of a SqliteStore', () => {
     expect(readFileSync(other, 'utf8')).toContain('This is not a database')
   })
 
+  it('lets others write while it removes much, and goes on later where it was broken off', async () => {
+    const file = newFile()
+    const [store, other] = [await open(file), await open(file)]
+    const raw = new DatabaseSync(file)
+    const left = (): unknown[] =>
+      ['events', 'blobs', 'meta'].map((name) => raw.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.['n'])
+    await writeRun(other, 'r0', 1)
+    const none = left()
+    const rows = (from: number, count: number, output: unknown) =>
+      Array.from({ length: count }, (_, index) =>
+        encodeEvent({ type: 'step-completed', path: 'b', attempt: 1, started: 1, output }, index + from, 1),
+      )
+    const fill = async (): Promise<void> => {
+      for (const run of ['r1', 'r2']) {
+        await writeRun(store, run, 'same'.repeat(INLINE_LIMIT))
+        await store.append([{ run, epoch: 1, rows: rows(3, 3_000, run) }], 'process')
+      }
+    }
+    await fill()
+    let isDone = false
+    const removed = store.remove(['r1', 'r2']).finally(() => (isDone = true))
+    let seq = 3
+    await new Promise(setImmediate)
+    for (; !isDone; seq += 1) {
+      expect(await store.find('r1')).toBeUndefined()
+      expect(await other.append([{ run: 'r0', epoch: 1, rows: rows(seq, 1, 1) }], 'process')).toEqual(['ok'])
+      await new Promise(setImmediate)
+    }
+    await removed
+    expect(seq).toBeGreaterThan(3)
+    expect(await other.read('r0', 0, 10_000)).toHaveLength(seq - 1)
+    await other.remove(['r0'])
+    await fill()
+    const broken = store.remove(['r1', 'r2'])
+    await store.close()
+    await expect(broken).rejects.toMatchObject({ code: 'store-failed' })
+    expect(await other.heads({})).toEqual([])
+    await writeRun(other, 'r0', 1)
+    expect(left()).not.toEqual(none)
+    await other.remove([])
+    // And the number that is never given again.
+    expect(left()).toEqual([none[0], none[1], Number(none[2]) + 1])
+    expect(await other.read('r0', 0, 10)).toHaveLength(2)
+    raw.close()
+    await other.close()
+  })
+
+  it('keeps runs apart also where an older Nerve removed one and gave its number to the next', async () => {
+    const file = newFile()
+    const store = await open(file)
+    await writeRun(store, 'r1', 1)
+    const raw = new DatabaseSync(file)
+    raw.exec('DELETE FROM events; DELETE FROM runs')
+    raw.close()
+    const other = await open(file)
+    await writeRun(other, 'r2', 1)
+    const row = encodeEvent({ type: 'step-completed', path: 'b', attempt: 1, started: 1 }, 3, 1)
+    expect(await store.append([{ run: 'r1', epoch: 1, rows: [row] }], 'process')).toEqual(['fenced'])
+    expect(await other.read('r2', 0, 10)).toHaveLength(2)
+    await other.close()
+    await store.close()
+  })
+
   it('can be made by two processes at the same moment', async () => {
     for (let round = 0; round < 6; round += 1) expect(await madeByTwo(newFile())).toEqual(['ready\n', 'ready\n'])
   }, 60_000)

@@ -1,7 +1,8 @@
 /**
  * The journal in one SQLite file (node:sqlite, WAL). Owns the file. Knows nothing of what events mean.
  *
- * Invariants: see journal/port.ts. A batch is one transaction. A fenced run in a batch writes nothing, the others do.
+ * Invariants: see journal/port.ts. A batch is one transaction. A fenced run in a batch writes nothing, the others do. The
+ * number of a removed run is never given to another one, so what is remembered of it here finds nothing.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { failpoint } from '../base/failpoint.ts'
@@ -19,12 +20,14 @@ import type {
 } from '../journal/port.ts'
 import { openDatabase, SEQ_SPACE, storeError, type OpenOptions } from './sqlite-schema.ts'
 import { headQuery } from './sqlite-heads.ts'
+import { GIVEN, removeRuns } from './sqlite-removal.ts'
 
 const MOST_KNOWN = 1_024
 
-/** A run that was appended to here: its number, and the last event that was seen of it. */
+/** A run that was appended to here: its number, who owned it then, and the last event that was seen of it. */
 interface Known {
   readonly no: number
+  readonly epoch: number
   last: number
 }
 
@@ -37,12 +40,13 @@ const STATEMENTS = {
    * Writes nothing when the run has another epoch: then there is no time, and an event without one is ignored. An INSERT
    * ... SELECT would say it plainer, and make a temporary table each time.
    */
-  ownEvent: 'INSERT OR IGNORE INTO events VALUES(?, (SELECT ? FROM runs WHERE no = ? AND epoch = ?), ?, ?)',
+  ownEvent: 'INSERT OR IGNORE INTO events VALUES(?, (SELECT ? FROM runs WHERE no = ? AND epoch = ? AND id = ?), ?, ?)',
   runNumber: 'SELECT no, epoch FROM runs WHERE id = ?',
   lastEvent: 'SELECT max(id) AS id FROM events WHERE id >= ? AND id < ?',
   event: 'INSERT INTO events VALUES(?, ?, ?, ?)',
   blob: 'INSERT OR IGNORE INTO blobs VALUES(?, ?)',
-  createRun: 'INSERT INTO runs VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  createRun: `INSERT INTO runs VALUES(1 + max(coalesce((SELECT max(no) FROM runs), 0), ${GIVEN}),
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   head: 'UPDATE runs SET status = ?, updated = ?, wake = ?, asking = ?, open = ?, head = ? WHERE no = ?',
   read: `SELECT e.id, e.time, e.data, e.blob, b.text FROM events e LEFT JOIN blobs b ON b.hash = e.blob
     WHERE e.id > ? AND e.id < ? ORDER BY e.id LIMIT ?`,
@@ -63,10 +67,6 @@ const STATEMENTS = {
   version: 'PRAGMA data_version',
   nextWake: `SELECT min(wake) AS wake FROM runs WHERE wake IS NOT NULL AND owner IS NULL
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = runs.root AND r.status IN ('paused', 'exhausted'))`,
-  removeEvents: 'DELETE FROM events WHERE id >= ? AND id < ?',
-  removeRun: 'DELETE FROM runs WHERE id = ?',
-  removeCommands: 'DELETE FROM commands WHERE run = ?',
-  removeBlobs: 'DELETE FROM blobs WHERE hash NOT IN (SELECT blob FROM events WHERE blob IS NOT NULL)',
 } as const
 
 type Statements = { readonly [Name in keyof typeof STATEMENTS]: StatementSync }
@@ -188,36 +188,31 @@ export class SqliteStore implements JournalStore {
     return this.#try(() => (this.#sql.nextWake.get()?.['wake'] ?? undefined) as number | undefined)
   }
 
-  remove(runs: readonly string[]): Promise<void> {
-    return this.#try(() =>
-      this.#transaction(() => {
-        for (const run of runs) {
-          this.#known.delete(run)
-          const no = this.#sql.runNumber.get(run)?.['no']
-          if (no === undefined) continue
-          this.#sql.removeEvents.run(Number(no) * SEQ_SPACE, (Number(no) + 1) * SEQ_SPACE)
-          this.#sql.removeCommands.run(run)
-          this.#sql.removeRun.run(run)
-        }
-        this.#sql.removeBlobs.run()
-      }),
-    )
+  async remove(runs: readonly string[]): Promise<void> {
+    try {
+      await removeRuns(this.#db, (work) => this.#transaction(work), runs)
+    } catch (error) {
+      throw storeError(error, this.#file)
+    }
   }
 
   close(): Promise<void> {
     return this.#try(() => this.#db.close())
   }
 
-  #isCurrent({ run, epoch }: Append): boolean {
-    return Number(this.#sql.runNumber.get(run)?.['epoch']) === epoch
+  #isOwned(run: string, epoch: number, no?: number): boolean {
+    const row = this.#sql.runNumber.get(run)
+    return row?.['epoch'] === epoch && (no === undefined || row['no'] === no)
   }
 
-  #find(run: string): Known | undefined {
+  /** Looked up anew for each owner: the run of this id may have been removed and made again. */
+  #find({ run, epoch }: Append): Known | undefined {
     const known = this.#known.get(run)
-    if (known !== undefined) return known
-    const no = this.#sql.runNumber.get(run)?.['no']
-    if (typeof no !== 'number') return undefined
-    return this.#keep(run, { no, last: this.#lastOf(no) })
+    if (known?.epoch === epoch) return known
+    const row = this.#sql.runNumber.get(run)
+    const no = row?.['no']
+    if (typeof no !== 'number' || row?.['epoch'] !== epoch) return undefined
+    return this.#keep(run, { no, epoch, last: this.#lastOf(no) })
   }
 
   #lastOf(no: number): number {
@@ -242,31 +237,31 @@ export class SqliteStore implements JournalStore {
     const { run, rows, head, create, epoch } = append
     const created = create !== undefined && head !== undefined
     // A child may be created only by whoever owns its tree.
-    if (created && run !== head.root && !this.#isCurrent({ ...append, run: head.root })) return 'fenced'
-    const known = created ? this.#create(head, create.host, epoch) : this.#find(run)
+    if (created && run !== head.root && !this.#isOwned(head.root, epoch)) return 'fenced'
+    const known = created ? this.#create(head, create.host, epoch) : this.#find(append)
     if (known === undefined) return 'fenced'
     // The first event finds out whether the run is still owned here, as it is written.
     let owned = created
     for (const row of rows) {
       if (!this.#follows(known, row) || !this.#insert(append, known.no, row, owned)) {
-        if (owned || this.#isCurrent(append)) throw gap(run, row.seq)
+        if (owned || this.#isOwned(run, epoch, known.no)) throw gap(run, row.seq)
         return 'fenced'
       }
       owned = true
       known.last = row.seq
     }
-    if (!owned && !this.#isCurrent(append)) return 'fenced'
+    if (!owned && !this.#isOwned(run, epoch, known.no)) return 'fenced'
     if (head !== undefined && !created) this.#update(head, known.no)
     for (const done of append.settle ?? []) this.#sql.settle.run(done.result, done.command)
     return 'ok'
   }
 
   /** False when the run is not owned here, unless that is known. */
-  #insert({ epoch }: Append, no: number, row: Row, owned: boolean): boolean {
+  #insert({ run, epoch }: Append, no: number, row: Row, owned: boolean): boolean {
     const id = no * SEQ_SPACE + row.seq
     const { time, data, blob = null } = row
     if (owned) this.#sql.event.run(id, time, data, blob)
-    else if (this.#sql.ownEvent.run(id, time, no, epoch, data, blob).changes === 0) return false
+    else if (this.#sql.ownEvent.run(id, time, no, epoch, run, data, blob).changes === 0) return false
     if (blob !== null && row.blobText !== undefined) this.#sql.blob.run(blob, row.blobText)
     return true
   }
@@ -292,7 +287,7 @@ export class SqliteStore implements JournalStore {
       epoch,
       JSON.stringify(head),
     )
-    return this.#keep(run, { no: Number(lastInsertRowid), last: 0 })
+    return this.#keep(run, { no: Number(lastInsertRowid), epoch, last: 0 })
   }
 
   #sync(durability: Durability): void {

@@ -102,6 +102,34 @@ export const TWICE: Readonly<Record<string, Check>> = {
     const epochs = await Promise.all([one.claim('r1', 'h2', free), two.claim('r1', 'h3', free)])
     deepStrictEqual(epochs.filter((epoch) => epoch !== undefined).length, 1)
   }),
+  'what is appended to a run that the other connection removed reaches no later run': twice(async (one, two) => {
+    await create(one, 'r1')
+    strictEqual(await append(one, 'r1', [step(2)]), 'ok')
+    await two.remove(['r1'])
+    await create(two, 'r2')
+    const command = await two.post({ root: 'r2', run: 'r2', body: '{}' })
+    const settle = [{ command, result: 'no' }]
+    strictEqual(await append(one, 'r1', [step(3)], { head: head('r1', { status: 'failed' }), settle }), 'fenced')
+    strictEqual(await append(one, 'r1', [], { head: head('r1', { status: 'failed' }), settle }), 'fenced')
+    strictEqual(await append(one, 'r1', [step(2)]), 'fenced')
+    deepStrictEqual(await seqs(two, 'r2'), [1])
+    strictEqual((await two.find('r2'))?.head.status, 'running')
+    strictEqual(await two.result(command), undefined)
+    strictEqual(await append(one, 'r2', [step(2)]), 'ok')
+  }),
+  'a run that was removed and came back is another one until it is claimed': twice(async (one, two) => {
+    await create(one, 'r1')
+    strictEqual(await append(one, 'r1', [step(2)]), 'ok')
+    await two.remove(['r1'])
+    await create(two, 'r1', { host: 'h2' })
+    for (const seq of [2, 3]) strictEqual(await append(one, 'r1', [step(seq)]), 'fenced')
+    strictEqual(await append(one, 'r1', [], { head: head('r1', { status: 'failed' }) }), 'fenced')
+    deepStrictEqual(await seqs(two, 'r1'), [1])
+    strictEqual((await two.find('r1'))?.head.status, 'running')
+    strictEqual(await one.claim('r1', 'h1', () => true), 2)
+    strictEqual(await append(one, 'r1', [step(2)], { epoch: 2 }), 'ok')
+    deepStrictEqual(await seqs(two, 'r1'), [1, 2])
+  }),
   'everything is there when it is opened again': twice(async (one, two) => {
     await create(one, 'r1', { wake: 9 })
     deepStrictEqual((await two.find('r1'))?.head, head('r1', { wake: 9 }))

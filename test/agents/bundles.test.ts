@@ -59,7 +59,12 @@ describe('a folder of agents', () => {
       defaults: { limits: { timeout: '10m', attempts: 1 }, inherit: ['A_KEY'] },
     })
     expect(agents.names).toEqual(['coder', 'reviewer'])
-    expect(agents.get('coder').policy).toEqual({ effect: 'resumable', timeout: '10m', attempts: 2 })
+    expect(agents.get('coder').policy).toEqual({
+      effect: 'resumable',
+      recordInput: true,
+      timeout: '10m',
+      attempts: 2,
+    })
     expect(agents.get('coder').info()).toMatchObject({ config: { inherit: ['A_KEY'], cwd: dir } })
     const { host } = await openStage()
     const both = workflow('both', async (ctx) => [

@@ -72,7 +72,8 @@ export const AGENTS = {
       // Its sandbox would leave an empty .git in the folder for temporary files, which then looks like a project.
       const settings = '[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n'
       writeFileSync(join(own, 'config.toml'), settings)
-      return { PATH, HOME: home, CODEX_HOME: own }
+      // It makes nothing to start its sandbox with where temporary files are, and this checkout may be there.
+      return { PATH, HOME: home, CODEX_HOME: own, TMPDIR: folder(home, 'tmp') }
     },
   },
   copilot: {

@@ -13,7 +13,7 @@ import {
 } from 'nerve/agents'
 import { SimulatedClock } from 'nerve/testing'
 import { storeOf } from '../properties/recording-store.ts'
-import { gate, openStage, quiet, rejection, until } from './stage.ts'
+import { gate, openStage, quiet, rejection, timePasses, until } from './stage.ts'
 
 const echo = defineNode('echo', ({ upstream }: AgentTask) => upstream)
 
@@ -231,7 +231,7 @@ describe('an agent that is cancelled', () => {
 
   for (const errorPolicy of ['stop', 'skip', 'continue'] as const) {
     it(`${errorPolicy}: stops alone`, async () => {
-      const { host } = await openStage()
+      const { host, clock } = await openStage()
       const { works, stopped } = stuck()
       const team = agentGraph('team', { errorPolicy })
         .agent('a', { bundle: works })
@@ -250,7 +250,10 @@ describe('an agent that is cancelled', () => {
       expect(now['c']?.state).toBe('blocked')
       const [question] = await host.inbox()
       await host.answer(question?.id ?? '', 'on')
-      expect(await run.result()).toEqual({ c: 'went on', ...(errorPolicy === 'continue' ? { b: {} } : {}) })
+      expect(await timePasses(clock, run.result())).toEqual({
+        c: 'went on',
+        ...(errorPolicy === 'continue' ? { b: {} } : {}),
+      })
       expect((await host.run(run.id)).status).toBe('completed')
       expect((await host.replay(run.id)).problems).toEqual([])
     })

@@ -250,8 +250,13 @@ describe('a budget', () => {
       await ctx.step('short', () => new Promise<void>((resolve) => clock.at(clock.now() + 4_000, resolve)))
       await ctx.ask('Go on?')
       return ctx.step('long', ({ signal }) => {
-        signal.addEventListener('abort', () => aborted.push('long'))
-        return new Promise<string>((resolve) => clock.at(clock.now() + 8_000, () => resolve('done')))
+        const work = gate<string>()
+        signal.addEventListener('abort', () => {
+          aborted.push('long')
+          work.reject(signal.reason)
+        })
+        clock.at(clock.now() + 8_000, () => work.resolve('done'))
+        return work.promise
       })
     })
     const run = await host.start(timed)

@@ -1,7 +1,7 @@
 /** What a failed step means for the rest. */
 import { describe, expect, it } from 'vitest'
 import { workflow, type ErrorPolicy } from 'nerve'
-import { gate, openStage, quiet, rejection, until } from './stage.ts'
+import { gate, openStage, quiet, rejection, timePasses, until } from './stage.ts'
 
 const broken = (): never => {
   throw new Error('broken')
@@ -141,6 +141,89 @@ describe('a flow that nobody waits for', () => {
       unhandled.map(() => 'cancelled'),
     )
     expect(await host.inbox()).toEqual([])
+  })
+})
+
+describe('no error that nobody handles comes', () => {
+  async function unhandledIn(work: () => Promise<void>): Promise<unknown[]> {
+    const unhandled: unknown[] = []
+    const hear = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', hear)
+    await work()
+    await quiet(20)
+    process.off('unhandledRejection', hear)
+    return unhandled
+  }
+
+  it.each(['at once', 'later'])(
+    'of a step that gives %s what cannot be kept, before somebody waits for it',
+    async (when) => {
+      const { host, clock } = await openStage()
+      const caught: unknown[] = []
+      const careless = workflow('careless', async (ctx) => {
+        const value = { fn: () => 1 }
+        const odd = ctx.step('odd', () => (when === 'at once' ? value : Promise.resolve(value)))
+        await ctx.sleep('1m')
+        await odd.catch((error: unknown) => caught.push(error))
+      })
+      const unhandled = await unhandledIn(async () => {
+        await timePasses(clock, (await host.start(careless)).result())
+      })
+      expect(unhandled).toEqual([])
+      expect(caught).toEqual([expect.objectContaining({ code: 'bad-value' })])
+    },
+  )
+
+  it('of code that waits for a pause when its run is parked', async () => {
+    const { host } = await openStage({ maxResident: 0 })
+    const go = gate()
+    let begun = 0
+    const careless = workflow('careless', async (ctx) => {
+      void (async () => {
+        await go.promise
+        begun += 1
+        await ctx.step('late', () => 1)
+      })()
+      await ctx.ask('Well?')
+    })
+    const unhandled = await unhandledIn(async () => {
+      const run = await host.start(careless)
+      await run.pause()
+      go.resolve()
+      await until(async () => (await host.run(run.id)).owner === undefined)
+    })
+    expect([begun, unhandled]).toEqual([1, []])
+  })
+
+  it.each(['ended', 'was parked', 'was left by its host'])('of code that goes on after its run %s', async (how) => {
+    const { host } = await openStage({ maxResident: how === 'was parked' ? 0 : 1 })
+    const later = gate()
+    const reached: string[] = []
+    const careless = workflow('careless', async (ctx) => {
+      const flows: (() => unknown)[] = [
+        () => ctx.emit('late'),
+        () => ctx.now(),
+        () => ctx.random(),
+        () => ctx.uuid(),
+        () => ctx.step('late', () => 1),
+      ]
+      for (const flow of flows)
+        void (async () => {
+          await later.promise
+          await flow()
+          reached.push(String(flow))
+        })()
+      if (how !== 'ended') await ctx.ask('Well?')
+    })
+    const unhandled = await unhandledIn(async () => {
+      const run = await host.start(careless)
+      await run.rest()
+      if (how === 'was left by its host') await host.close()
+      await quiet()
+      later.resolve()
+    })
+    expect(unhandled).toEqual([])
+    expect(reached).toHaveLength(4)
   })
 })
 

@@ -342,6 +342,21 @@ describe('a label', () => {
   })
 })
 
+describe('a step whose label every object knows', () => {
+  it('is forked like any other, also with another result', async () => {
+    const { host } = await openStage()
+    const odd = workflow('odd', async (ctx) => [
+      await ctx.step('valueOf', () => 'a value'),
+      await ctx.step('constructor', () => 1),
+      await ctx.step('last', () => 2),
+    ])
+    const run = await host.start(odd)
+    expect(await run.result()).toEqual(['a value', 1, 2])
+    expect(await (await run.fork()).result()).toEqual(['a value', 1, 2])
+    expect(await (await run.fork({ set: { constructor: 3 } })).result()).toEqual(['a value', 3, 2])
+  })
+})
+
 describe('ctx inside a step', () => {
   it('is refused, whatever is called', async () => {
     const { host } = await openStage()

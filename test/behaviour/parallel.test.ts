@@ -85,13 +85,16 @@ describe('map', () => {
 describe('race', () => {
   it('gives the first result, and stops the others', async () => {
     const { host } = await openStage()
-    const slow = gate<string>()
     let aborted = false
     const racing = workflow('racing', (ctx) =>
       ctx.race([
         () =>
           ctx.step('slow', ({ signal }) => {
-            signal.addEventListener('abort', () => (aborted = true))
+            const slow = gate<string>()
+            signal.addEventListener('abort', () => {
+              aborted = true
+              slow.resolve('too late')
+            })
             return slow.promise
           }),
         () => ctx.step('fast', () => 'fast'),

@@ -138,6 +138,31 @@ describe('a host that was told of sessions', () => {
     expect(log).toEqual(['start b', 'stop b'])
   })
 
+  it('shares a session with a program that restores it while a run needs it', async () => {
+    const dir = temporary()
+    const talk = defineNode('talk', (text: string) => text, { persistent: true })
+    const before = await open(dir, { store: 'memory' })
+    await (await createSessionManager(before).create({ name: 'main', nodes: [talk] })).close()
+    const host = await open(dir, { store: 'memory', sessions: [{ name: 'main', nodes: [talk] }] })
+    const sessions = createSessionManager(host)
+    const run = await host.start(graph('flow').step('one', 'talk', { input: 'x' }))
+    const restored = await sessions.restore('main', { nodes: [talk] })
+    expect(await run.result()).toEqual({ one: 'x' })
+    expect(sessions.get('main')).toBe(restored)
+    expect((await restored.history('talk')).entries.at(-1)).toMatchObject({ operation: 'send', output: 'x' })
+  })
+
+  it('closes what it was still opening', async () => {
+    const dir = temporary()
+    const talk = defineNode('talk', (text: string) => text, { persistent: true })
+    const host = await createHost({ dir, store: 'memory', sessions: [{ name: 'main', nodes: [talk] }] })
+    await host.start(graph('flow').step('one', 'talk', { input: 'x' }))
+    const opening = createSessionManager(host).open('main')
+    await host.close()
+    expect((await opening).closed).toBe(true)
+    expect(host.registry.names.get('talk')).toBeUndefined()
+  })
+
   it('waits for a session that another process has open, unless the node keeps nothing', async () => {
     const dir = temporary()
     const talk = (id: string) => defineNode(id, (text: string) => text, { persistent: true })

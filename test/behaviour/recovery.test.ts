@@ -240,6 +240,26 @@ describe('after a crash', () => {
     expect(ran).toEqual(['second'])
   })
 
+  it.each(['paused', 'exhausted'])('a %s run whose cancel was acknowledged is cancelled', async (status) => {
+    const store = new RecordingStore()
+    const { host, clock } = await openStage({ store })
+    const stubborn = workflow('stubborn', { budget: { steps: 1 } }, async (ctx) => {
+      await ctx.step('first', () => 1)
+      await Promise.allSettled([status === 'paused' ? ctx.sleep('1h') : ctx.step('second', () => 2), gate().promise])
+    })
+    const run = await host.start(stubborn)
+    await quiet()
+    if (status === 'paused') await run.pause()
+    expect((await host.run(run.id)).status).toBe(status)
+    await run.cancel()
+    const next = await openStage({
+      store: await store.crashedAfter(store.commits.length),
+      clock,
+      definitions: [stubborn],
+    })
+    await until(async () => (await next.host.run(run.id)).status === 'cancelled')
+  })
+
   it('a child that had ended gives its result to the parent', async () => {
     let ran = 0
     const child = workflow('child', (ctx) => ctx.step('work', () => (ran += 1)))

@@ -219,6 +219,68 @@ describe('a session manager', () => {
   })
 })
 
+describe('two managers of a host', () => {
+  const settled = (given: readonly Promise<unknown>[]) =>
+    Promise.all(given.map((one) => one.then((value) => ({ value }), rejected)))
+  const rejected = ({ code, message }: Error & { code?: string }) => ({ code, message })
+
+  async function two(dir = temporary(), recorded = true) {
+    if (recorded) {
+      const before = await open(dir)
+      await before.sessions.create({ name: 'main', nodes: [{ kind: 'identity', id: 'same' }] })
+      await before.close()
+    }
+    const { host, sessions: one } = await open(dir)
+    return { host, one, other: createSessionManager(host, { lazy: true }) }
+  }
+
+  it.each(['restore', 'open'] as const)(
+    'have one session, also when both ask for it at once: first %s',
+    async (way) => {
+      const { one, other } = await two()
+      const asked = [() => one.restore('main'), () => other.open('main')]
+      const [first, second] = await Promise.all((way === 'open' ? asked.toReversed() : asked).map((ask) => ask()))
+      expect(first).toBe(second)
+      expect(one.get('main')).toBe(first)
+      expect(await first?.send('same', 7)).toBe(7)
+      expect((await rejection(other.restore('main'))).message).toMatch(
+        /There is a session 'main' on this host already/u,
+      )
+    },
+  )
+
+  it('have the one that is being created', async () => {
+    const { one, other } = await two(temporary(), false)
+    const [made, opened] = await Promise.all([one.create({ name: 'main' }), other.open('main')])
+    expect(opened).toBe(made)
+  })
+
+  it('hear of it when only one of them can have it', async () => {
+    const { one, other } = await two()
+    const [opened, made] = await settled([one.open('main'), other.create({ name: 'main' })])
+    expect(opened).toEqual({ value: one.get('main') })
+    expect(made).toMatchObject({ code: 'bad-option', message: expect.stringContaining(`'main' on this host already`) })
+  })
+
+  it('try for themselves when the other one failed', async () => {
+    const { one, other, host } = await two()
+    const nodes = { same: defineNode('other', () => 1, { start: () => Promise.reject(new Error('not today')) }) }
+    const [failed, opened] = await settled([one.restore('main', { nodes }), other.open('main')])
+    expect(failed).toMatchObject({ message: 'not today' })
+    expect(opened).toEqual({ value: one.get('main') })
+    expect([...host.registry.names.keys()]).toEqual(['main:send', 'same'])
+  })
+
+  it.each(['close', 'closeAll', 'detachAll', 'remove'] as const)('%s what the other one is opening', async (verb) => {
+    const { host, one, other } = await two()
+    const opening = other.open('main')
+    await one[verb]('main')
+    expect((await opening).closed).toBe(true)
+    expect([...host.registry.names.keys()]).toEqual([])
+    expect(await one.list()).toHaveLength(verb === 'remove' ? 0 : 1)
+  })
+})
+
 describe('two processes', () => {
   it('have a session one at a time; after kill -9 it can be restored by another', async () => {
     const dir = temporary()

@@ -2,12 +2,18 @@
 import { describe, expect, it } from 'vitest'
 import { workflow, type Schema } from 'nerve'
 import { MemoryStore, SimulatedClock } from 'nerve/testing'
-import type { Append, AppendResult } from '../../src/journal/port.ts'
-import { openStage, quiet, rejection, until } from './stage.ts'
+import type { Append, AppendResult, OwnedHead } from '../../src/journal/port.ts'
+import { gate, openStage, quiet, rejection, until } from './stage.ts'
 
 /** Fails to write when the test says so. */
 class FailingStore extends MemoryStore {
   fails: (append: Append) => boolean = () => false
+  finds = true
+
+  override async find(id: string): Promise<OwnedHead | undefined> {
+    if (!this.finds) throw new Error('the disk is gone')
+    return super.find(id)
+  }
 
   override append(batch: readonly Append[]): readonly AppendResult[] | Promise<readonly AppendResult[]> {
     if (batch.some((append) => this.fails(append))) return Promise.reject(new Error('the disk is full'))
@@ -41,6 +47,72 @@ describe('a store that fails to write', () => {
     await run.resume()
     expect(await run.result()).toBe(4)
     expect(ran).toEqual(['first', 'second', 'second', 'third'])
+  })
+
+  it('is told to onProblem, and the host takes the run up again when it can', async () => {
+    const store = new FailingStore()
+    const { host, clock, problems } = await openStage({ store })
+    const works = [gate(), gate(), gate()]
+    let began = 0
+    const chain = workflow('chain', async (ctx) => {
+      for (const work of works) {
+        began += 1
+        await ctx.step('work', () => work.promise)
+      }
+      return 'done'
+    })
+    const run = await host.start(chain)
+    await until(() => began === 1)
+    works[0]?.resolve()
+    await until(() => began === 2)
+    store.fails = () => true
+    works[1]?.resolve()
+    await until(() => problems.length === 1, 'a word of it')
+    expect(problems[0]).toMatchObject({ code: 'store-failed', data: { run: run.id } })
+    expect((problems[0] as Error).message).toContain('the disk is full')
+    // Nothing is taken up that cannot be written.
+    store.finds = false
+    clock.advance(10_000)
+    await quiet()
+    expect(began).toBe(2)
+    store.finds = true
+    store.fails = () => false
+    clock.advance(10_000)
+    await until(() => began > 3)
+    works[2]?.resolve()
+    expect(await run.result()).toBe('done')
+    expect(clock.pending).toBe(0)
+  })
+
+  it.each(['paused', 'without wake'])('leaves a run that is %s', async (how) => {
+    const store = new FailingStore()
+    const { host, clock, problems } = await openStage({ store, wake: how !== 'without wake' })
+    const work = gate()
+    let began = 0
+    const chain = workflow('chain', async (ctx) => {
+      began += 1
+      await ctx.step('work', () => work.promise)
+      await ctx.step('next', () => 1)
+    })
+    const run = await host.start(chain)
+    await until(() => began === 1)
+    if (how === 'paused') await run.pause()
+    store.fails = () => true
+    work.resolve()
+    await until(() => problems.length === 1)
+    store.fails = () => false
+    clock.advance(60_000)
+    await quiet()
+    expect(began).toBe(1)
+  })
+
+  it('says nothing of a start that failed to anybody but its caller', async () => {
+    const store = new FailingStore()
+    const { host, clock, problems } = await openStage({ store })
+    store.fails = () => true
+    expect((await rejection(host.start(workflow('any', () => 1)))).code).toBe('store-failed')
+    await quiet()
+    expect([problems, clock.pending]).toEqual([[], 0])
   })
 
   it('fails one run and not the others of the same commit', async () => {

@@ -1,6 +1,6 @@
 /** pause, resume, interrupt, cancel: what they do to a run, and what it then says of itself. */
 import { describe, expect, it } from 'vitest'
-import { workflow } from 'nerve'
+import { workflow, type Context, type Schema } from 'nerve'
 import { gate, openStage, quiet, rejection, timePasses, until } from './stage.ts'
 
 describe('pause', () => {
@@ -128,6 +128,28 @@ describe('interrupt', () => {
     expect(failed?.event).toMatchObject({ attempt: 1, error: { code: 'interrupted' } })
   })
 
+  it('of a child stops what runs in it and below it, and of the root everything', async () => {
+    const { host } = await openStage()
+    const stopped: string[] = []
+    const hangs = (name: string) => (ctx: Context<unknown>) =>
+      ctx.step('work', () => gate().promise).catch(() => void stopped.push(name))
+    const below = workflow('below', hangs('below'))
+    const middle = workflow('middle', (ctx) => Promise.all([hangs('middle')(ctx), ctx.child(below, undefined)]))
+    const beside = workflow('beside', hangs('beside'))
+    const top = workflow('top', (ctx) =>
+      Promise.all([hangs('top')(ctx), ctx.child(middle, undefined), ctx.child(beside, undefined)]),
+    )
+    const run = await host.start(top)
+    await quiet()
+    const child = (await host.runs({ children: true })).find(({ definition }) => definition === 'middle')?.run ?? ''
+    await (await host.handle(child)).interrupt()
+    await quiet()
+    expect(stopped.toSorted()).toEqual(['below', 'middle'])
+    await run.interrupt({ path: 'work' })
+    await run.result()
+    expect(stopped.toSorted()).toEqual(['below', 'beside', 'middle', 'top'])
+  })
+
   it('fails a step that has no attempt left, and only the one at the path', async () => {
     const { host } = await openStage()
     const other = gate<string>()
@@ -150,7 +172,12 @@ describe('cancel', () => {
     const { host } = await openStage()
     const aborted: string[] = []
     const work = (name: string) => (call: { signal: AbortSignal }) =>
-      new Promise<never>(() => call.signal.addEventListener('abort', () => aborted.push(name)))
+      new Promise<never>((_, reject) =>
+        call.signal.addEventListener('abort', () => {
+          aborted.push(name)
+          reject(new Error('aborted'))
+        }),
+      )
     const child = workflow('child', (ctx) => ctx.step('work', work('child')))
     const parent = workflow('parent', async (ctx) => {
       ctx.signal.addEventListener('abort', () => aborted.push('ctx'))
@@ -194,6 +221,28 @@ describe('cancel', () => {
       expect((await rejection(run.result())).code).toBe('cancelled')
       expect((await host.run(run.id)).status).toBe('cancelled')
     }
+  })
+
+  it('that comes while the output is looked at is done', async () => {
+    const { host } = await openStage()
+    const checked = gate()
+    let looks = 0
+    const slow: Schema<string> = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: async (value) => {
+          looks += 1
+          await checked.promise
+          return { value: String(value) }
+        },
+      },
+    }
+    const run = await host.start(workflow('slow', { output: slow }, () => 'done'))
+    await until(() => looks === 1)
+    await run.cancel()
+    checked.resolve()
+    expect((await rejection(run.result())).code).toBe('cancelled')
   })
 
   it('starts no step afterwards, and can be told only once', async () => {

@@ -46,7 +46,7 @@ describe.skipIf(CLAUDE === undefined)(`a permission${WHY_SKIPPED}`, () => {
     const heard: string[] = []
     host.subscribe({ live: false }, ({ type }) => void heard.push(type))
     const go = join(stage.home, 'go')
-    const command = `touch begun; until [ -e ${go} ]; do sleep 0.1; done`
+    const command = `touch begun; until [ -e '${go}' ]; do sleep 0.1; done`
     const run = await host.start(oneTurn(node), script({ tool: 'Bash', input: { command } }, { say: 'It ran.' }))
     await question(host, /use Bash: touch begun/)
     await shows(node, 'Do you want to proceed?')

@@ -61,14 +61,14 @@ test.skipIf(spawnSync('bash', ['-c', 'true']).status !== 0)('examples can be typ
   // What stands around a call does nothing; with no PATH, what is not known here would be told of.
   const idle = ['cat', 'cd', 'claude', 'codex', 'jq', 'source', 'tmux'].map((name) => `${name}() { :; }`)
   const examples = ALL.flatMap((spec) => spec.examples.map(([command]) => command.replace(/ > .*/, '')))
-  const script = ['PATH=', `nerve() { printf '%s\\0' call "$@" >&9; }`, ...idle, ...examples].join('\n')
+  const script = ['PATH=', `nerve() { printf '%s\\0' nerve: "$@" >&9; }`, ...idle, ...examples].join('\n')
   const typed = spawnSync('bash', ['-c', script], {
     encoding: 'utf8',
     stdio: ['ignore', 'ignore', 'pipe', 'ignore', 'ignore', 'ignore', 'ignore', 'ignore', 'ignore', 'pipe'],
   })
   expect(typed.stderr).toBe('')
   const calls = String(typed.output[9])
-    .split('call\0')
+    .split('nerve:\0')
     .slice(1)
     .map((call) => call.split('\0').slice(0, -1))
   expect(calls.length).toBeGreaterThan(100)

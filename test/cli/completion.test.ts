@@ -5,6 +5,7 @@ import { terminal, type TerminalNode } from 'nerve/terminal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { COMMANDS, GLOBAL_OPTIONS } from '../../src/surfaces/cli/command-table.ts'
 import { suggestions, type Place } from '../../src/surfaces/cli/completion-words.ts'
+import { nodeFactory } from '../../src/host/sessions/node-kinds.ts'
 import { installed, until } from '../terminal/open.ts'
 import { COMMAND, jsonLines, project, type Project } from './nerve.ts'
 import * as files from './workflows.ts'
@@ -29,6 +30,10 @@ describe('what is suggested', () => {
     expect(await words('completion', 'z')).toEqual(['zsh'])
     expect(await words('node', 'create', 'x', '--kind', 'te')).toEqual(['terminal'])
     expect(await words('extract', '--parser=g')).toEqual(['--parser=gemini'])
+    expect(await words('node', 'create', 'x', '--kind', '')).toEqual(nodeFactory.kinds())
+    expect(await words('node', 'history', 'x', '--operation', 'i')).toEqual(['interrupt'])
+    expect(await words('gateway', 'start', '--format', 'openai')).toEqual(['openai-chat', 'openai-responses'])
+    expect(await words('gateway', 'start', '--provider', 'g')).toEqual(['glm', 'gemini'])
     expect(await words('nonsense', '')).toEqual([])
     expect(await words('run', '--', '--de')).toEqual([])
   })
@@ -82,9 +87,16 @@ describe('in a project', () => {
     expect(await words('show', question.run.slice(0, 5))).toEqual([`${question.run}\tasking waiting`, ''])
     expect(await words('node', 'execute', '')).toEqual(['build\tbash in default', ''])
     expect(await words('node', 'list', '--session', '')).toEqual(['default', ''])
+    expect(await words('token', 'revoke', '')).toEqual([''])
+    expect(here.has('.nerve/tokens.json')).toBe(false)
+    await here.nerve(['token', 'create', 'phone', '--scope', 'read'])
+    expect(await words('token', 'revoke', 'ph')).toEqual(['phone\tread', ''])
+    expect(await words('token', 'create', '')).toEqual([''])
     expect(await words('fork', 'last', '--at', 'be')).toEqual(['before', ''])
     expect(await words('run', 'my flows/')).toEqual(['my flows/greet.ts', ''])
     expect(await words('run', 'no/such/')).toEqual([''])
+    expect(await words('call', 'runs.pa')).toEqual(['runs.pause\tPause a run', ''])
+    expect(await words('call', 'runs.pause', '')).toEqual([''])
     expect(await words('ps', '--dir', 'my')).toEqual(['my flows/', ''])
     const { out } = await here.nerve(['completion', 'words', '--json', '--', 'answer', 'last', 'p'])
     expect(JSON.parse(out)).toEqual([{ value: 'publish' }])
@@ -126,6 +138,7 @@ describe('in a project', () => {
         await types('nerve run zz\t', `[run][${EVIL}]`)
         expect(here.has('pwned')).toBe(false)
         await types('nerve extract --parser=ge\t', '[extract][--parser=gemini]')
+        await types('nerve call gateway.\t--sch\t', '[call][gateway.status][--schema]')
       } finally {
         await shell.stop()
       }

@@ -105,6 +105,17 @@ describe('pause, interrupt, cancel', () => {
     expect((await nerve(['interrupt', 'last'])).code).toBe(2)
   })
 
+  test('interrupt also stops a step that a paused run still finishes', async () => {
+    const { nerve, start, effects } = open({ 'slow.ts': files.slow })
+    const running = start(['run', 'slow.ts'])
+    await running.shown('holding')
+    expect((await nerve(['pause', 'last'])).code).toBe(0)
+    expect(await nerve(['interrupt', 'last'])).toMatchObject({ code: 0, err: '' })
+    await running.ended
+    expect(effects()).not.toContain('last')
+    expect(await nerve(['interrupt', 'last'])).toMatchObject({ code: 2 })
+  })
+
   test('of a parked run, without driving it', async () => {
     const { nerve } = open({ 'asking.ts': files.asking })
     await nerve(['run', 'asking.ts'])
@@ -296,4 +307,38 @@ test('fork goes on from a path, with another result before it', async () => {
   expect(plain.out).not.toContain('died')
   expect((await nerve(['fork', old])).code).toBe(2)
   expect((await nerve(['fork', old, '--at', 'nowhere'])).code).toBe(2)
+})
+
+describe('a workflow that ends the process that drives it', () => {
+  const ending = (code: string): string => `import { workflow } from 'nerve'
+export default workflow('ending', async (ctx) => {
+  await ctx.step('first', () => 1)
+  await ctx.step('ends', () => { ${code}; return new Promise(() => setTimeout(() => undefined, 60_000)) })
+})
+`
+  test.each([
+    ['as if all were well', 'process.exit(0)'],
+    ['with the code of a run that waits', 'process.exit(3)'],
+    ['by what it does not catch', `void Promise.reject(new Error('lost'))`],
+  ])('%s: it is a failure, and is told as one', async (_how, code) => {
+    const { nerve } = open({ 'ending.ts': ending(code) })
+    const { code: ended, err, out } = await nerve(['run', 'ending.ts', '--json'])
+    expect(ended).toBe(1)
+    // What Node says of an error that nobody caught stands around it.
+    const told = err.split('\n').filter((line) => line.startsWith('{'))
+    expect(told.map((line) => JSON.parse(line))).toEqual([
+      { error: { code: 'unexpected', message: expect.stringContaining('nerve resume --all') } },
+    ])
+    expect(jsonLines(out).at(-1)).toMatchObject({ type: expect.stringContaining('step') })
+    expect(await status()).toBe('crashed')
+  })
+
+  test('also when it is only looked at', async () => {
+    const { nerve } = open({ 'script.ts': 'process.exit(0)\n' })
+    for (const command of ['validate', 'explain'])
+      expect(await nerve([command, 'script.ts'])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('before the command was done'),
+      })
+  })
 })

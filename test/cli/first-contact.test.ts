@@ -118,13 +118,17 @@ describe('slips', () => {
     expect(err).toContain(message)
   })
 
-  test('interrupt of a run in which nothing runs', async () => {
+  test('interrupt of a run in which nothing runs, and of one that has ended', async () => {
     const { nerve } = open()
-    await nerve(['run', 'ask.ts'])
-    expect(await nerve(['interrupt', 'last'])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('nothing runs in it'),
-    })
+    const run = jsonLines((await nerve(['run', 'ask.ts', '--json'])).out)[0].run as string
+    const interrupted = async (): Promise<unknown> => {
+      const { code, err } = await nerve(['interrupt', 'last', '--json'])
+      return { exit: code, ...(JSON.parse(err) as { error: object }).error }
+    }
+    const nothing = { exit: 2, code: 'nothing-runs', data: { run, status: 'waiting' } }
+    expect(await interrupted()).toMatchObject({ ...nothing, message: expect.stringContaining('waiting') })
+    await nerve(['answer', 'last', 'x'])
+    expect(await interrupted()).toMatchObject({ exit: 2, code: 'run-ended', data: { run, status: 'completed' } })
   })
 })
 

@@ -97,6 +97,7 @@ describe('gateway start', () => {
     expect(await wrong('start')).toContain('Give one of --script FILE')
     expect(await wrong('start', '--script', 'bad.yaml')).toContain('rules[0].sya is unknown (did you mean say?)')
     expect(await wrong('start', '--script', 'none.yaml')).toContain('could not be read')
+    expect(await wrong('start', '--replay', 'none')).toContain('There is no folder')
     expect(await wrong('start', '--provider', 'anthropic')).toContain('ANTHROPIC_API_KEY is not set')
     expect(await wrong('start', '--script', 'script.yaml', '--model', 'm')).toContain('--model: only with --provider')
     expect(await wrong('show', 'nope')).toContain('no exchange nope')

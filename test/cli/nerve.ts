@@ -105,7 +105,7 @@ function endDaemon(dir: string): void {
   }
 }
 
-function run(command: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Running {
+export function run(command: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Running {
   const {
     CI: _ci,
     NO_COLOR: _color,

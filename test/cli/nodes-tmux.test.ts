@@ -65,7 +65,7 @@ describe.skipIf(!HAS_TMUX)('a terminal in tmux', () => {
 
   test('can be read and typed into while another process executes it', async () => {
     const { nerve, start, write, dir, until } = await shell()
-    const { shown, ended } = start(['node', 'execute', 'shell', `cd ${dir}; ${WAITS}`])
+    const { shown, ended } = start(['node', 'execute', 'shell', `cd '${dir}'; ${WAITS}`])
     await shown('begun')
     expect((await nerve(['node', 'read', 'shell', '--tail', '2'])).out).toContain('begun')
     expect(await nerve(['node', 'write', 'shell', 'echo $((40 + 2))', '--key', 'enter'])).toMatchObject({ code: 0 })
@@ -93,7 +93,7 @@ describe.skipIf(!HAS_TMUX)('a terminal in tmux', () => {
 
   test('goes on when its process is killed, and so does its run', async () => {
     const { nerve, start, write, dir } = await shell()
-    const { child, shown, ended } = start(['node', 'execute', 'shell', `cd ${dir}; ${WAITS}`])
+    const { child, shown, ended } = start(['node', 'execute', 'shell', `cd '${dir}'; ${WAITS}`])
     await shown('begun')
     child.kill('SIGKILL')
     await ended

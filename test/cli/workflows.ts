@@ -36,6 +36,16 @@ export default workflow('slow', async (ctx) => {
 })
 `
 
+/** A command that is told something, twice, and a step that fails once. */
+export const told = `${HEAD}
+import { bash } from 'nerve/nodes'
+const say = bash('say')
+export default workflow('told', async (ctx) => {
+  await ctx.all([() => ctx.run(say, 'echo one'), () => ctx.run(say, 'echo two\\necho lines')])
+  await ctx.scope('retry', () => ctx.step('flaky', ({ attempt }) => { if (attempt < 2) throw new Error('not yet') }, { attempts: 2, backoff: 1 }))
+})
+`
+
 export const failing = `${HEAD}
 export default workflow('failing', async (ctx) => {
   await ctx.step('bad', () => { throw new TypeError('boom \\u001b[31mred') })

@@ -59,8 +59,14 @@ export interface Running {
 }
 
 /** Starts a worker and leaves it alone. */
-export function started(name: string, dir: string, env: Readonly<Record<string, string>> = {}): Running {
-  const child = spawn(process.execPath, [program('worker'), name], {
+export function started(
+  name: string,
+  dir: string,
+  env: Readonly<Record<string, string>> = {},
+  within: readonly string[] = [],
+): Running {
+  const [file, ...args] = [...within, process.execPath, program('worker'), name]
+  const child = spawn(file, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...compileCache(), NERVE_CRASH_FOLDER: dir, NERVE_CRASH_PROCESS: '0', ...env },
   })

@@ -1,5 +1,5 @@
 /** Two processes and one run: one of them drives it, and the other one cannot. */
-import type { ChildProcess } from 'node:child_process'
+import { spawnSync, type ChildProcess } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -26,8 +26,13 @@ afterEach(async () => {
   for (const undo of clean.toReversed()) await undo()
 })
 
-function start(shape: string, folder: string, env: Readonly<Record<string, string>> = {}): Running {
-  const running = started(shape, folder, env)
+function start(
+  shape: string,
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+  within: readonly string[] = [],
+): Running {
+  const running = started(shape, folder, env, within)
   clean.push(async () => {
     running.process.kill('SIGKILL')
     await running.ended
@@ -80,6 +85,24 @@ function key({ run, path }: SeenEffect): string {
 function isCompleted(crashed: Awaited<ReturnType<typeof readJournals>>[number] | undefined, one: SeenEffect): boolean {
   return crashed?.entries.some(({ event }) => event.type === 'step-completed' && event.path === one.path) ?? false
 }
+
+/** Starts a program as a container does: with a numbering of processes of its own. */
+const UNSHARED = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc', '--kill-child']
+const UNSHARES = spawnSync(UNSHARED[0] ?? '', [...UNSHARED.slice(1), 'true']).status === 0
+
+describe('an owner in a container', () => {
+  test.skipIf(!UNSHARES)(
+    'is not dead because its process is not here (skipped where containers cannot be made)',
+    async () => {
+      const owner = start('slow', dir, {}, UNSHARED)
+      await until(async () => ((await stepsDone(dir)) >= 2 ? true : undefined))
+      const other = start('slow', dir, { NERVE_CRASH_PROCESS: '1' })
+      expect(await owner.ended).toEqual({ code: 0, last: '78', errors: '' })
+      expect(await other.ended).toEqual({ code: 0, last: '78', errors: '' })
+      expect(new Set(effectsIn(dir).map(({ by }) => by))).toEqual(new Set([0]))
+    },
+  )
+})
 
 describe('an owner that was stopped', () => {
   test('and whose run was taken meanwhile has its next append refused, and stops driving', async () => {

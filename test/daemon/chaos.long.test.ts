@@ -20,8 +20,14 @@ test.each([
   expectChaos(report, options)
   const visits = report.clients.map(({ name, visits: count }) => `${name} ${count()}`).join(', ')
   const events = [...report.journals.values()].reduce((sum, entries) => sum + entries.length, 0)
+  const counts = report.unfinished.map((one) => one.runs)
+  const working = report.unfinished.filter(({ atWork }) => atWork > 0).length
+  const left =
+    counts.length === 0
+      ? ''
+      : ` (with ${Math.min(...counts)} to ${Math.max(...counts)} runs unfinished, at work ${working} times)`
   console.log(
-    `seed ${seed}: ${report.outputs.length} runs right, ${events} events, ${report.kills} kills, ${report.answers} answers, ` +
+    `seed ${seed}: ${report.outputs.length} runs right, ${events} events, ${report.unfinished.length} kills${left}, ${report.answers} answers, ` +
       `clients came back: ${visits}, ${Math.round((Date.now() - began) / 1000)} s`,
   )
   expect(report.outputs).toHaveLength(sizes.runs)

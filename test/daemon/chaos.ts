@@ -6,8 +6,9 @@ import { isNerveError } from '../../src/base/nerve-error.ts'
 import { COMMAND } from '../cli/nerve.ts'
 import { LAST_QUESTION, expectedSum } from './adding.ts'
 import { restlessClients, type Journals, type Restless } from './restless-clients.ts'
-import { inboxWatcher, runFollower } from './restless-commands.ts'
-import { mcpWaiter } from './restless-mcp.ts'
+import { inboxWatcher, runAttacher, runFollower } from './restless-commands.ts'
+import type { Doors } from './restless-kinds.ts'
+import { httpWaiter, stdioWaiter } from './restless-mcp.ts'
 import type { Stage } from './stage.ts'
 
 export interface ChaosOptions {
@@ -23,8 +24,28 @@ export interface ChaosReport {
   readonly outputs: readonly unknown[]
   readonly clients: readonly Restless[]
   readonly journals: Journals
-  readonly kills: number
+  /** What was going on in the moment before each time that the daemon was killed. */
+  readonly unfinished: readonly Unfinished[]
   readonly answers: number
+}
+
+interface Unfinished {
+  /** Runs that had not ended. */
+  readonly runs: number
+  /** Those of them that did not wait for a person. */
+  readonly atWork: number
+}
+
+function unfinishedOf(rows: readonly { readonly status: string; readonly ended?: number }[]): Unfinished {
+  const runs = rows.filter(({ ended }) => ended === undefined)
+  return { runs: runs.length, atWork: runs.filter(({ status }) => status !== 'waiting').length }
+}
+
+async function doorsOf(stage: Stage): Promise<Doors> {
+  const { out } = await stage.nerve(['token', 'show', 'default'])
+  // While there is none, nobody answers there.
+  const url = (): string => stage.record()?.url ?? 'http://127.0.0.1:9'
+  return { socket: stage.record()?.socket ?? '', url, token: out.trim() }
 }
 
 export async function chaos(stage: Stage, { runs, steps, kills, seed }: ChaosOptions): Promise<ChaosReport> {
@@ -39,11 +60,13 @@ export async function chaos(stage: Stage, { runs, steps, kills, seed }: ChaosOpt
       '--foreground',
       '--dir',
       stage.dir,
+      '--http=0',
     ])
     await client.close()
   }
   await start()
-  const { socket } = stage.record() ?? { socket: '' }
+  const doors = await doorsOf(stage)
+  const { socket } = doors
   const client = await connect(socket)
   const started = await Promise.all(
     Array.from({ length: runs }, async (_, at) => {
@@ -51,16 +74,20 @@ export async function chaos(stage: Stage, { runs, steps, kills, seed }: ChaosOpt
       return run
     }),
   )
+  const output = expectedSum(steps)
   const clients = [
-    ...(await restlessClients(socket, chance)),
+    ...(await restlessClients(doors, chance)),
     inboxWatcher(stage, { socket, chance }),
     runFollower(stage, started[0] ?? '', chance),
-    mcpWaiter(stage, { run: started[1] ?? '', output: expectedSum(steps), chance }),
+    runAttacher(stage, { run: started[1] ?? '', output, chance }),
+    stdioWaiter(stage, { run: started[2] ?? '', output, chance }),
+    httpWaiter(doors, { run: started[3] ?? '', output, chance }),
   ]
   const answering = answerer(socket)
-  let killed = 0
-  for (; killed < kills; killed += 1) {
+  const unfinished: Unfinished[] = []
+  while (unfinished.length < kills) {
     await delay(50 + chance() * 350)
+    unfinished.push(unfinishedOf(await client.runs.list()))
     await stage.kill()
     await start()
   }
@@ -71,7 +98,7 @@ export async function chaos(stage: Stage, { runs, steps, kills, seed }: ChaosOpt
     await Promise.all(started.map(async (run) => [run, await client.call('runs.journal', { run })] as const)),
   )
   await client.close()
-  return { outputs, clients, journals, kills: killed, answers }
+  return { outputs, clients, journals, unfinished, answers }
 }
 
 /** A person who answers everything but the last questions with 2, over and over, whatever happens to the daemon. */

@@ -93,9 +93,16 @@ test('workflows that are named with commas are tools at /mcp, as they are on std
     }
     expect(await tools()).toEqual(['one', 'two'])
     // One that is not there takes nothing from the others.
-    await nerve(['server', 'restart', '--http', '0', '--expose', 'one,four'], { env })
-    expect(await tools()).toEqual(['one'])
-    expect(log()).toContain("There is no definition 'four' here.")
+    const restarted = await nerve(['server', 'restart', '--http', '0', '--expose', 'one,thre,four'], { env })
+    expect(restarted.code).toBe(0)
+    expect(restarted.err).toMatch(
+      /--expose: There is no definition 'thre' here\. Did you mean 'three'\?.*definition 'four'/s,
+    )
+    for (let i = 0; i < 3; i += 1) expect(await tools()).toEqual(['one'])
+    // It is told once, however often somebody comes.
+    expect(log().split("There is no definition 'four' here.")).toHaveLength(2)
+    write('workflows/four.ts', named('four'))
+    expect(await tools()).toEqual(['one', 'four'])
     const wrong = await nerve(['server', 'restart', '--expose', 'one,'], { env })
     expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('--expose has an empty name') as string })
   } finally {

@@ -186,6 +186,26 @@ test('a newer command puts an idle older daemon out of the way, and leaves one t
   }
 })
 
+test('a run that nobody can take up does not keep an older daemon in its place', async () => {
+  const { start, nerve, until, record, dir } = open({ 'slow.ts': files.slow })
+  const local = start(['run', 'slow.ts', '--local'])
+  await local.shown('holding')
+  local.child.kill('SIGKILL')
+  await local.ended
+  rmSync(join(dir, 'slow.ts'))
+  const worker = fileURLToPath(new URL('old-daemon.ts', import.meta.url))
+  const old = spawn(process.execPath, ['--conditions=nerve-source', worker, dir], { cwd: dir, stdio: 'ignore' })
+  const over = once(old, 'exit')
+  try {
+    await until(() => record() !== undefined, 'the old one listens')
+    expect((await nerve(['ps', '--json'])).err).toMatch(/The daemon was of version 0\.0\.1; one of version \d/)
+    expect(record()?.pid).not.toBe(old.pid)
+  } finally {
+    old.kill('SIGKILL')
+    await over
+  }
+})
+
 const version = (text: string, word = 'flow'): string => `import { workflow } from 'nerve'
 import { said } from './said.ts'
 export default workflow('${word}', async (ctx) => ctx.step('say', () => '${text} ' + said))
@@ -332,6 +352,11 @@ describe('what is not safe', () => {
       code: 1,
       err: expect.stringContaining('If that is meant: --beyond-loopback'),
     })
+    const page = await nerve(['server', 'restart', '--http', '0', '--origin', 'dashboard.example'])
+    expect({ code: page.code, err: page.err }).toEqual({
+      code: 2,
+      err: expect.stringContaining('--origin: "dashboard.example" is not where pages come from.'),
+    })
     write('nerve.config.ts', 'export default { nodes: 7 }')
     expect((await nerve(['server', 'restart'])).err).toContain('nobody has trusted this project yet')
     expect(await nerve(['server', 'restart'], { env: { NERVE_TRUST: '1' } })).toMatchObject({ code: 2 })
@@ -345,7 +370,9 @@ describe('what is not safe', () => {
     taken.close()
     expect({ code, err }).toEqual({
       code: 2,
-      err: expect.stringMatching(/in use.*\. The daemon runs again, as it did before/s),
+      err: expect.stringMatching(
+        /in use by another program\. Give another port: nerve server start --http PORT\. The daemon runs again, as it did/,
+      ),
     })
     expect((await nerve(['server', 'status'])).code).toBe(0)
   })

@@ -164,3 +164,26 @@ test('whoever watches does not start it again when it is ended by force', async 
   expect(record()).toBeUndefined()
   expect((await nerve(['server', 'start', '--json'])).code).toBe(0)
 })
+
+test.each([
+  ['removed', []],
+  ['restored from a copy', ['kept']],
+])('its database is %s: it ends, and what comes then is in the one that is there', async (_how, kept) => {
+  const { nerve, dir, record, until, log } = open({ 'asking.ts': files.asking })
+  const runs = async (): Promise<string[]> =>
+    JSON.parse((await nerve(['ps', '--json'])).out).map(({ definition }: { definition: string }) => definition)
+  const copy = join(dir, 'copy.db')
+  if (kept.length > 0) {
+    await nerve(['run', 'asking.ts', '--local'])
+    cpSync(join(dir, '.nerve/nerve.db'), copy)
+  }
+  const { pid } = JSON.parse((await nerve(['run', 'asking.ts', '--detach', '--json'])).out)
+  for (const end of ['', '-wal', '-shm']) rmSync(join(dir, `.nerve/nerve.db${end}`), { force: true })
+  if (kept.length > 0) cpSync(copy, join(dir, '.nerve/nerve.db'))
+  await until(() => !isAlive(pid), 'it has ended')
+  expect(log()).toContain('ends: its database was moved or removed')
+  expect(record()).toBeUndefined()
+  expect((await nerve(['run', 'asking.ts', '--detach'])).code).toBe(0)
+  await nerve(['server', 'stop'])
+  expect(await runs()).toEqual(['asking', ...kept.map(() => 'asking')])
+})

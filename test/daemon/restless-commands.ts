@@ -150,3 +150,33 @@ export function runFollower(stage: Stage, run: string, chance: () => number): Re
     },
   }
 }
+
+/** `nerve attach RUN --json`, which shows the run from its beginning each time, and ends when it does. */
+export function runAttacher(
+  stage: Stage,
+  { run, output, chance }: { readonly run: string; readonly output: unknown; readonly chance: () => number },
+): Restless {
+  const visits = new Visits(stage, chance)
+  const attach = (): Promise<Visit> => visits.next(['attach', run, '--json'])
+  const coming = (async () => {
+    while ((await attach()).lines.at(-1)?.type !== 'result') await delay(20)
+  })()
+  return {
+    name: 'nerve attach',
+    visits: () => visits.all.length,
+    finish: () => coming,
+    expectRight: (journals) => {
+      const there = journals.get(run)?.map(({ seq }) => seq) ?? []
+      for (const { lines } of visits.all) {
+        const seen = lines.flatMap(({ seq }: { seq?: number }) => seq ?? [])
+        expect({ run, seen }).toEqual({ run, seen: there.slice(0, seen.length) })
+      }
+      const last = visits.all.at(-1)
+      expect(last?.lines.filter(({ seq }) => seq !== undefined)).toHaveLength(there.length)
+      expect(last?.lines.at(-1)).toMatchObject({ type: 'result', run, status: 'completed', output })
+      // It ends by itself when the run does, and not before.
+      const ends = visits.all.map(({ ended }) => ended).filter((ended) => ended !== undefined)
+      expect(['', '0: ']).toContain(ends.join())
+    },
+  }
+}

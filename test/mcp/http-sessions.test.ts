@@ -107,6 +107,18 @@ it('a session whose handshake is refused is not kept, and there are not too many
   await begin(surface, surface.tokens.create('phone', 'read').secret)
 })
 
+it('there are not too many sessions either when many begin at once', async () => {
+  const surface = await surfaceUnderTest({ maxSessions: 2, workflows: 'all' })
+  const statuses = async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => raw(surface, INITIALIZE)))
+    await Promise.all(answers.map((answer) => answer.text()))
+    return answers.map(({ status }) => status).toSorted((a, b) => a - b)
+  }
+  expect(await statuses()).toEqual([200, 200, 429, 429, 429, 429, 429, 429])
+  expect(surface.open()).toBe(2)
+  expect(await statuses()).toEqual(Array.from({ length: 8 }, () => 429))
+})
+
 it('who asks and does not read is not answered any more', async () => {
   const limits = { maxUnread: 1_000_000, patience: 1_000, rate: { burst: 100_000, perSecond: 100_000 } }
   const definitions = [workflow('vast', async () => 'x'.repeat(300_000))]

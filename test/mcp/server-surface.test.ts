@@ -175,7 +175,22 @@ describe.each(ERAS)('%s', (era) => {
     const wrong = await tool(client, 'publish', { file: 3, copies: 0 })
     expect(wrong).toMatchObject({ isError: true, structuredContent: { error: { code: 'bad-input' } } })
     expect(textOf(wrong)).toMatch(/file: .*copies: /s)
+    // Models often give what belongs into `input` beside it: without a word, the run would start with nothing.
+    for (const [name, flat] of [
+      ['survey', { topic: 'moss' }],
+      ['my_greet', { input: 'Ada', name: 'Bob' }],
+    ] as const)
+      expect(textOf(await tool(client, name, flat))).toMatch(/"(topic|name)" is not taken.*\{"input": …\}.*bad-input/)
     expect(await host.runs()).toHaveLength(before)
+  })
+
+  it('the tool that starts runs says that it needs a name, and takes no file', async () => {
+    const { connect } = await surfaceUnderTest()
+    const { client } = await connect({ era })
+    const { tools } = await client.listTools()
+    const { inputSchema } = tools.find(({ name }) => name === 'runs_start') ?? {}
+    expect(inputSchema).toMatchObject({ required: ['definition'] })
+    expect(JSON.stringify(inputSchema)).not.toContain('file')
   })
 
   it('runs are resources', async () => {

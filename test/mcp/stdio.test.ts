@@ -1,5 +1,5 @@
 /** `nerve mcp`, the real process, with the official client. */
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
@@ -128,4 +128,14 @@ it('what is wrong with the call is told at once, on stderr', async () => {
   })
   expect(await nerve(['mcp', '--wait', '11m'], trusted)).toMatchObject({ code: 2, err: expect.stringContaining('10m') })
   expect(await nerve(['mcp'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('nerve trust') })
+})
+
+it('workflows that nobody has trusted yet are no tools, and that is told', async () => {
+  const { dir, nerve, write } = project({})
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  mkdirSync(join(dir, 'workflows'))
+  write('workflows/hello.ts', `import { workflow } from 'nerve'\nexport default workflow('hello', () => 'Hello')\n`)
+  const told = await nerve(['mcp', '--expose', 'all'])
+  expect({ code: told.code, err: told.err }).toEqual({ code: 0, err: expect.stringContaining('nerve trust') })
+  expect((await nerve(['mcp', '--expose', 'all'], { env: { NERVE_TRUST: '1' } })).err).toBe('')
 })

@@ -177,7 +177,7 @@ describe('tools', () => {
     const model = using({ tool: 'long', input: {} }, { tool: 'flow', input: {} })
     const run = await host.start(llm('ask', { model, tools: [node, flow], spillDir: `${dir}/spilled` }), 'go')
     const text = String(await run.result())
-    const files = [...text.matchAll(/in the file (\S+) …/g)].map(([, file = '']) => file)
+    const files = [...text.matchAll(/in the file (.+) …/g)].map(([, file = '']) => file)
     expect(files.length).toBe(2)
     expect(readFileSync(files[0] as string, 'utf8')).toBe(long)
     expect(text).toContain(`${'x'.repeat(20)}\n… 80 characters are left out`)

@@ -113,31 +113,35 @@ describe('a budget', () => {
       fc.asyncProperty(
         plan,
         budget,
-        within(6, async (one, limits) => {
-          done = 0
-          const store = new RecordingStore()
-          const life = await openLife(store, [spend, spendChild])
-          const run = await life.host.start(spend, { plan: one }, { budget: limits })
-          let raised: Budget = limits
-          for (let round = 0; ; round += 1) {
-            const result = await liveOn(life, run).catch((error: { code?: string }) => error.code)
-            if (typeof result === 'number') {
-              expect(result).toBe(count(one))
-              break
+        within(
+          6,
+          async (one, limits) => {
+            done = 0
+            const store = new RecordingStore()
+            const life = await openLife(store, [spend, spendChild])
+            const run = await life.host.start(spend, { plan: one }, { budget: limits })
+            let raised: Budget = limits
+            for (let round = 0; ; round += 1) {
+              const result = await liveOn(life, run).catch((error: { code?: string }) => error.code)
+              if (typeof result === 'number') {
+                expect(result).toBe(count(one))
+                break
+              }
+              expect(result).toBe('budget-exhausted')
+              expect((await life.host.run(run.id)).status).toBe('exhausted')
+              exhausted += 1
+              if (round > 60) throw new Error('it is never enough')
+              raised = Object.fromEntries(
+                Object.entries(raised).map(([dimension, limit]) => [dimension, limit * 1.5 + 10]),
+              )
+              await run.resume({ budget: raised })
             }
-            expect(result).toBe('budget-exhausted')
-            expect((await life.host.run(run.id)).status).toBe('exhausted')
-            exhausted += 1
-            if (round > 60) throw new Error('it is never enough')
-            raised = Object.fromEntries(
-              Object.entries(raised).map(([dimension, limit]) => [dimension, limit * 1.5 + 10]),
-            )
-            await run.resume({ budget: raised })
-          }
-          expect(overspent(store, limits)).toBeUndefined()
-          expect(done).toBe(count(one))
-          await life.host.close()
-        }),
+            expect(overspent(store, limits)).toBeUndefined()
+            expect(done).toBe(count(one))
+            await life.host.close()
+          },
+          () => exhausted > 10,
+        ),
       ),
       runs(1_000),
     )

@@ -112,7 +112,14 @@ const SHAPES: Shapes = {
   },
   'scope-opened': { path, after: path, kind: fc.constantFrom('all', 'map', 'race'), size: fc.nat() },
   'race-decided': { path, winner: fc.nat() },
-  'step-started': { path, after: path, attempt: fc.nat(), effect: fc.constantFrom('once', 'resumable') },
+  'step-started': {
+    path,
+    after: path,
+    attempt: fc.nat(),
+    effect: fc.constantFrom('once', 'resumable'),
+    node: fc.record({ id: path, kind: path }, { noNullPrototype: true }),
+    input: kept,
+  },
   'step-completed': {
     path,
     attempt: fc.nat(),

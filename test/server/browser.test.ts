@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { connectHttp } from 'nerve/client'
+import type { connectHttp, isNerveError } from 'nerve/client'
 import { hostUnderTest, type UnderTest } from './host-under-test.ts'
 
 let under: UnderTest
@@ -33,14 +33,19 @@ it('drives a run, and reads its events', async () => {
     queueMicrotask,
     Error,
   }
-  const nerve = runInNewContext(`${code}; nerve`, page) as { connectHttp: typeof connectHttp }
+  const nerve = runInNewContext(`${code}; nerve`, page) as {
+    connectHttp: typeof connectHttp
+    isNerveError: typeof isNerveError
+  }
   const client = await nerve.connectHttp(under.url, under.token)
   const run = await client.runs.start('busy', 3)
   expect(await run.result()).toBe(3)
   const types: string[] = []
   for await (const { type } of run.events()) types.push(type)
   expect(types.at(-1)).toBe('run-completed')
-  const wrong = await client.runs.get('nothing').catch((error: unknown) => error as { code: string; name: string })
+  const wrong: unknown = await client.runs.get('nothing').catch((error: unknown) => error)
   expect(wrong).toMatchObject({ name: 'NerveError', code: 'not-found' })
+  // The main door is not for pages: what errors are is said where they come from.
+  expect([nerve.isNerveError(wrong, 'not-found'), nerve.isNerveError(wrong, 'not-allowed')]).toEqual([true, false])
   await client.close()
 })

@@ -1,5 +1,5 @@
 /** What a client leaves behind when somebody breaks off: nothing on the host, and nobody who waits. */
-import { createServer, type Server } from 'node:http'
+import { createServer, request as ask, type Server } from 'node:http'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
@@ -7,11 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { defineNode } from 'nerve'
 import { connect, connectHttp, standalone, type Client, type EventItem } from 'nerve/client'
 import { isNerveError } from '../../src/base/nerve-error.ts'
 import { createClient } from '../../src/surfaces/client/client.ts'
 import { connectionLost } from '../../src/surfaces/client/connection.ts'
 import { serviceConnection } from '../../src/surfaces/client/service-connection.ts'
+import { alive } from '../terminal/open.ts'
 import { definitions, hostUnderTest, type UnderTest } from './host-under-test.ts'
 
 let under: UnderTest
@@ -84,12 +86,13 @@ describe.each(Object.entries(ways))('over %s', (_way, open) => {
     ]
     const calls = [
       run.result({ signal: over.signal }),
+      run.wait({ timeout: 60_000, signal: over.signal }),
       client.call('runs.wait', { run: run.id, timeout: 60_000 }, { signal: over.signal }),
     ]
     const waiting = Promise.all([...loops.map((loop) => outcome(all(loop))), ...calls.map(outcome)])
     await run.wait({ until: 'rest' })
     over.abort()
-    expect(await waiting).toEqual(['done', 'done', 'done', 'AbortError', 'AbortError'])
+    expect(await waiting).toEqual([...loops.map(() => 'done'), ...calls.map(() => 'AbortError')])
     await expect(client.health()).resolves.toMatchObject({ ok: true })
     await expect(client.call('health', {}, { signal: over.signal })).rejects.toMatchObject({ name: 'AbortError' })
     await client.close()
@@ -116,6 +119,21 @@ describe.each(Object.entries(ways))('over %s', (_way, open) => {
     expect(await outcome(run.result())).toMatch(/^(connection-lost|host-closed)$/)
     expect(await outcome(all(client.events()))).toBe('connection-lost')
   })
+})
+
+it('who executes a node can stop waiting for it, and it goes on', async () => {
+  const go = Promise.withResolvers<string>()
+  const slow = defineNode('slow', () => go.promise)
+  const client = await standalone({ store: 'memory', sessions: [{ name: 'tools', nodes: [slow] }] })
+  const over = new AbortController()
+  const executed = outcome(client.node('slow').execute(undefined, { signal: over.signal }))
+  await expect.poll(async () => (await client.runs.list({ status: ['running'] })).length).toBe(1)
+  over.abort()
+  expect(await executed).toBe('AbortError')
+  const [run] = await client.runs.list()
+  go.resolve('done')
+  expect(await client.run(run?.run ?? '').result()).toBe('done')
+  await client.close()
 })
 
 it('a client that is closed while it looks for its host again stops looking', async () => {
@@ -164,18 +182,58 @@ it('who waits for a host that has fallen silent to let them in can stop waiting,
   expect(await Promise.all(closed)).toEqual(['done', 'done'])
 })
 
-describe('what is no host', () => {
-  async function other(answer: (server: Server) => void): Promise<string> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    answer(server)
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
+async function other(answer: (server: Server) => void): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  answer(server)
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
+it.each([502, 503, 504])(
+  'behind a proxy that says %i while its host is away, a client waits as it does without',
+  async (status) => {
+    let [isAway, refused] = [false, 0]
+    let cut: () => void = () => undefined
+    const url = await other((server) => {
+      cut = () => server.closeAllConnections()
+      server.on('request', (request, response) => {
+        if (isAway) return void ((refused += 1), response.writeHead(status).end('<h1>Bad Gateway</h1>'))
+        const headers = { ...request.headers, host: new URL(under.url).host }
+        const passed = ask(`${under.url}${request.url}`, { method: request.method, headers }, (answer) =>
+          answer.pipe(response.writeHead(answer.statusCode ?? 500, answer.headers)),
+        )
+        passed.on('error', () => response.destroy())
+        response.once('close', () => passed.destroy())
+        request.pipe(passed)
+      })
+    })
+    const client = await connectHttp(url, under.token)
+    const run = await client.runs.start('waiting')
+    const types: string[] = []
+    const reading = (async () => {
+      for await (const { type } of run.events()) types.push(type)
+    })()
+    const result = run.result()
+    await expect.poll(() => types).toContain('wait-started')
+    isAway = true
+    cut()
+    await expect.poll(() => refused).toBeGreaterThan(3)
+    // What may have been done is not done again.
+    await expect(client.runs.start('waiting')).rejects.toMatchObject({ code: 'connection-lost' })
+    isAway = false
+    await (await under.host.handle(run.id)).signal('go', 'on')
+    expect(await result).toBe('on')
+    await reading
+    expect(types).toEqual(['run-created', 'wait-started', 'signal-received', 'signal-taken', 'run-completed'])
+    await client.close()
+  },
+)
+
+describe('what is no host', () => {
   it('is told as such: by its address, its status and what it says', async () => {
     const html = await other((server) => server.on('request', (_request, response) => response.end('<html>')))
     await expect(connectHttp(html, 'x')).rejects.toMatchObject({
@@ -199,10 +257,25 @@ describe('what is no host', () => {
     )
     await expect(connectHttp(leads, 'x')).rejects.toMatchObject({ code: 'connection-lost' })
     expect(sent).toBe(0)
+    await expect(connect(under.url, { token: under.token })).rejects.toMatchObject({
+      code: 'bad-option',
+      message: expect.stringContaining('connectHttp'),
+    })
     await expect(connectHttp('ftp://x', 'x')).rejects.toMatchObject({ code: 'bad-option' })
     await expect(connect('/nowhere/nerve.sock')).rejects.toMatchObject({ code: 'connection-lost' })
   })
 })
+
+it.each(['secret\nsecret', 'secret…', 'my secret', ''])(
+  'what cannot be a token is told, and not shown: %j',
+  async (token) => {
+    const wrong: unknown = await connectHttp(under.url, token).catch((error: unknown) => error)
+    expect(wrong).toMatchObject({ code: 'bad-option', message: expect.stringContaining('nerve token show') })
+    expect(String(wrong)).not.toContain('secret')
+    // A line break at its end comes from the file that it was read from.
+    await (await connectHttp(under.url, `${under.token}\n`)).close()
+  },
+)
 
 it('a host of its own lets go of its sessions with the client', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'nerve-client-'))
@@ -210,9 +283,9 @@ it('a host of its own lets go of its sessions with the client', async () => {
   const client = await standalone({ dir })
   await client.call('nodes.create', { config: { kind: 'terminal', id: 'sh', command: 'bash' } })
   const { output } = await client.node('sh').execute<{ readonly output: string }>('echo $$')
-  expect(process.kill(Number(output), 0)).toBe(true)
+  expect(alive(Number(output))).toBe(true)
   await client.close()
-  expect(() => process.kill(Number(output), 0)).toThrow('ESRCH')
+  expect(alive(Number(output))).toBe(false)
   const next = await standalone({ dir })
   expect(await next.node('sh').execute('echo again')).toMatchObject({ output: 'again\n' })
   await next.close()
@@ -269,7 +342,7 @@ it('who watches questions does not look for one that it has told of already', as
     },
   })
   const asked = new Set<string>()
-  await client.runs.start('review', { file: 'a' })
+  await (await client.runs.start('review', { file: 'a' })).wait({ until: 'rest' })
   for await (const { run } of client.questions.watch()) {
     asked.add(run)
     if (asked.size === 1)

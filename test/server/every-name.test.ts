@@ -1,16 +1,12 @@
 /** Everything that is in the contract, on every way to a host: each name is asked for there and does what it says. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WebSocket } from 'ws'
-import { connect, connectHttp, type Client, type EventItem } from 'nerve/client'
+import { connect, type Client, type EventItem } from 'nerve/client'
 import { contract, type Name } from '../../src/host/contract/contract.ts'
-import { createClient } from '../../src/surfaces/client/client.ts'
-import type { Connection, Delivery } from '../../src/surfaces/client/connection.ts'
-import { serviceConnection } from '../../src/surfaces/client/service-connection.ts'
 import { hostUnderTest, type UnderTest } from './host-under-test.ts'
+import { WAYS } from './ways.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'nerve-every-name-'))
 let under: UnderTest
@@ -21,24 +17,6 @@ afterAll(async () => {
   await under.end()
   rmSync(dir, { recursive: true, force: true })
 })
-
-interface Way {
-  readonly open: () => Promise<Client> | Client
-  /** Whether what only neighbours may do can be done here. */
-  readonly near: boolean
-}
-
-const own = { scope: 'control', local: true, via: 'sdk' } as const
-const ways: Readonly<Record<string, Way>> = {
-  'in process': {
-    near: true,
-    open: () => createClient(serviceConnection(under.service, { caller: own, close: () => Promise.resolve() })),
-  },
-  'a unix socket': { near: true, open: () => connect(under.socket) },
-  TCP: { near: false, open: () => connect(under.url.replace('http:', 'tcp:'), { token: under.token }) },
-  HTTP: { near: false, open: () => connectHttp(under.url, under.token) },
-  'a WebSocket': { near: false, open: async () => createClient(await webSocketConnection()) },
-}
 
 /** What is made before for a way: by a neighbour, who may do everything. */
 interface Scene {
@@ -57,6 +35,7 @@ const asked: { readonly [One in Name]: (scene: Scene) => Promise<void> } = {
   'gateway.status': async ({ client }) => expect(await client.call('gateway.status', {})).toEqual([]),
   'definitions.list': async ({ client }) =>
     expect(await client.definitions()).toContainEqual({ name: 'busy', kind: 'workflow' }),
+  'definitions.problems': async ({ client }) => expect(await client.call('definitions.problems', {})).toEqual([]),
   'definitions.explain': async ({ client }) =>
     expect(await client.call('definitions.explain', { definition: 'review' })).toMatchObject({ name: 'review' }),
   'definitions.validate': async ({ client, spec }) => {
@@ -154,7 +133,9 @@ const asked: { readonly [One in Name]: (scene: Scene) => Promise<void> } = {
   },
   events: async ({ client }) => {
     const run = await finished(client)
-    expect((await all(run.events())).map((item) => ('seq' in item ? item.seq : 0))).toEqual([1, 2, 3])
+    const numbers = (items: readonly EventItem[]) => items.map((item) => ('seq' in item ? item.seq : 0))
+    expect(numbers(await all(run.events()))).toEqual([1, 2, 3])
+    expect(numbers(await all(client.feed('events', { run: run.id, after: '1' })))).toEqual([2, 3])
   },
   'runs.pause': async ({ client }) => {
     const run = await client.runs.start('waiting')
@@ -261,14 +242,14 @@ const asked: { readonly [One in Name]: (scene: Scene) => Promise<void> } = {
   },
 }
 
-for (const [at, [way, { open, near }]] of Object.entries(ways).entries()) {
+for (const [at, [way, { open, near }]] of Object.entries(WAYS).entries()) {
   describe(way, () => {
     let scene: Scene
     beforeAll(async () => {
       const echo = `echo-${at}`
       const spec = { nerve: 1, name: `made-${at}`, steps: { [echo]: { node: echo } } } as const
       const neighbour = await connect(under.socket)
-      scene = { client: await open(), near: neighbour, session: `all-${at}`, shell: `shell-${at}`, echo, spec }
+      scene = { client: await open(under), near: neighbour, session: `all-${at}`, shell: `shell-${at}`, echo, spec }
     })
     afterAll(() => Promise.all([scene.client.close(), scene.near.close()]))
     it.each(Object.keys(asked) as Name[])('%s', async (name) => {
@@ -303,48 +284,4 @@ async function all(items: AsyncIterable<EventItem>): Promise<EventItem[]> {
   const found: EventItem[] = []
   for await (const item of items) found.push(item)
   return found
-}
-
-/** The line protocol in messages of a WebSocket: what a page in a browser would do. */
-async function webSocketConnection(): Promise<Connection> {
-  const socket = new WebSocket(`${under.url.replace('http', 'ws')}/v1/socket`, {
-    headers: { authorization: `Bearer ${under.token}` },
-  })
-  await once(socket, 'open')
-  let last = 0
-  const hears = new Map<number, (reply: Record<string, unknown>) => void>()
-  socket.on('message', (data) => {
-    const reply = JSON.parse((data as Buffer).toString()) as { id: number }
-    hears.get(reply.id)?.(reply)
-  })
-  const ask = (frame: object, hear: (reply: Record<string, unknown>) => void): void => {
-    last += 1
-    hears.set(last, hear)
-    socket.send(JSON.stringify({ id: last, ...frame }))
-  }
-  const failed = (error: unknown): Error => Object.assign(new Error((error as Error).message), error)
-  const over = new AbortController()
-  return {
-    closed: over.signal,
-    call: (call, input) =>
-      new Promise((resolve, reject) =>
-        ask({ call, input }, ({ result, error }) => (error === undefined ? resolve(result) : reject(failed(error)))),
-      ),
-    async *feed(feed, input) {
-      const got: Record<string, unknown>[] = []
-      ask({ feed, input }, (reply) => void got.push(reply))
-      for (;;) {
-        await expect.poll(() => got.length, { interval: 5 }).toBeGreaterThan(0)
-        const reply = got.shift()
-        if (reply?.['error'] !== undefined) throw failed(reply['error'])
-        if (reply?.['end'] === true) return
-        yield reply as Delivery
-      }
-    },
-    close: async () => {
-      over.abort()
-      socket.close()
-      await once(socket, 'close')
-    },
-  }
 }

@@ -232,7 +232,7 @@ describe('who asks and does not read', () => {
         socket.pause()
         for (let id = 1; id <= MANY; id += 1) socket.write(`${ask(id)}\n`)
       } else {
-        const client = new WebSocket(`ws+unix:${path}:/v1/socket`)
+        const client = new WebSocket('ws://nerve/v1/socket', { createConnection: () => connectSocket(path) })
         onTestFinished(() => client.terminate())
         await once(client, 'open')
         client.pause()

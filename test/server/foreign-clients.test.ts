@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { WebSocket } from 'ws'
 import { openApi } from 'nerve/server'
-import { contract } from '../../src/host/contract/contract.ts'
-import { hostUnderTest, type UnderTest } from './host-under-test.ts'
+import { contract, type Name } from '../../src/host/contract/contract.ts'
+import { nameAt, pathOf } from '../../src/host/contract/wire.ts'
+import { busy, hostUnderTest, type UnderTest } from './host-under-test.ts'
 
 const run = promisify(execFile)
 const has = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
@@ -147,6 +148,23 @@ describe('a WebSocket of the ws package', () => {
   })
 })
 
+interface Operation {
+  readonly description: string
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly schema: { readonly type?: string }
+  }[]
+  readonly responses: Readonly<Record<string, { readonly description: string }>>
+}
+
+function operations(): [name: string, operation: Operation][] {
+  const { paths } = openApi() as { paths: Record<string, Record<string, Operation>> }
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((one): [string, Operation] => [nameAt(path) ?? '', one]),
+  )
+}
+
 describe('the OpenAPI document', () => {
   it('is valid, and is served', async () => {
     const response = await fetch(`${under.url}/v1/openapi.json`, {
@@ -160,19 +178,43 @@ describe('the OpenAPI document', () => {
   })
 
   it('puts into addresses only what can be said in one', () => {
-    interface Operation {
-      readonly parameters?: readonly { readonly schema: { readonly type?: string } }[]
-    }
-    const { paths } = openApi() as { paths: Record<string, Record<string, Operation>> }
-    const asked = Object.values(paths).flatMap((methods) => Object.values(methods))
-    const types = asked.flatMap(({ parameters = [] }) => parameters.map(({ schema }) => schema.type))
+    const types = operations().flatMap(([, { parameters = [] }]) => parameters.map(({ schema }) => schema.type))
     expect(new Set(types)).toEqual(new Set(['array', 'boolean', 'integer', 'number', 'string']))
+    const { paths } = openApi() as { paths: Record<string, object> }
     expect(Object.keys(paths['/v1/definitions/validate'] ?? {})).toEqual(['post'])
   })
 
   it('has everything of the contract', () => {
     const paths = Object.keys((openApi() as { paths: object }).paths)
     expect(paths).toEqual(Object.keys(contract).map((name) => `/v1/${name.replace('.', '/')}`))
+  })
+
+  it('says what is only for callers on this machine, and that is so', async () => {
+    const isLocal = (name: string): boolean => 'local' in contract[name as Name]
+    const headers = { authorization: `Bearer ${under.token}`, 'content-type': 'application/json' }
+    for (const [name, { description, responses }] of operations()) {
+      const { description: refused = '' } = responses['403'] ?? {}
+      expect([name, description.includes('Only for callers on this machine')]).toEqual([name, isLocal(name)])
+      expect([name, refused.includes('Always')]).toEqual([name, isLocal(name)])
+      expect([name, refused.includes('`file`')]).toEqual([name, name === 'runs.start' || name === 'runs.stream'])
+      expect([name, refused === '']).toEqual([name, contract[name as Name].scope === 'read'])
+      if (!isLocal(name)) continue
+      const response = await fetch(`${under.url}${pathOf(name)}`, { method: 'POST', headers, body: '{}' })
+      expect([name, response.status]).toEqual([name, 403])
+    }
+    expect(Object.keys(contract).filter(isLocal).length).toBeGreaterThan(5)
+  })
+
+  it('says where a feed takes up again, and there it does', async () => {
+    const takes = ({ parameters = [] }: Operation): boolean =>
+      parameters.some(({ name, in: place }) => name === 'Last-Event-ID' && place === 'header')
+    const feeds = operations().filter(([, one]) => takes(one))
+    expect(feeds.map(([name]) => name)).toEqual(['events'])
+    const { id } = await under.host.start(busy, 5)
+    await (await under.host.handle(id)).result()
+    const headers = { authorization: `Bearer ${under.token}`, 'last-event-id': '3' }
+    const response = await fetch(`${under.url}/v1/events?run=${id}`, { headers })
+    expect(eventsIn(await response.text())[0]).toMatchObject({ seq: 4 })
   })
 })
 

@@ -23,7 +23,7 @@ afterAll(async () => {
 /** Drives a run to its end. */
 const PROGRAM = `
 import { ok } from '@oazapfts/runtime'
-import { defaults, questionsAnswer, questionsList, runsJournal, runsStart, runsWait, signalsSend } from './client.ts'
+import { defaults, nodesCreate, questionsAnswer, questionsList, runsJournal, runsStart, runsWait, signalsSend } from './client.ts'
 
 defaults.baseUrl = process.argv[2] ?? ''
 defaults.headers = { authorization: 'Bearer ' + (process.argv[3] ?? '') }
@@ -38,7 +38,9 @@ const { output } = await ok(runsWait(run))
 const events = (await ok(runsJournal(run))).map(({ seq }) => seq)
 const refused = await runsStart({ definition: 'reveiw' })
 const code = refused.status === 200 ? '' : (refused.data as { error: { code?: string } }).error.code
-console.log(JSON.stringify({ waits: waits.status, prompt: asked.prompt, output, events, status: refused.status, code }))
+const local = await nodesCreate({ config: { kind: 'bash', id: 'x', command: 'true' } })
+const reason = local.status === 403 ? local.data.error.data?.reason : undefined
+console.log(JSON.stringify({ reason, waits: waits.status, prompt: asked.prompt, output, events, status: refused.status, code }))
 `
 
 /** What the types must refuse, and what they must know. */
@@ -97,6 +99,7 @@ it('drives a run with a question to its end, and knows the types of what it give
   ])
   expect(checked.stdout).toBe('')
   expect(JSON.parse(ran.stdout)).toMatchObject({
+    reason: 'local',
     waits: 'waiting',
     prompt: 'Publish draft of g?',
     output: { draft: 'draft of g', answer: 'yes', note: 'from a generated client' },

@@ -12,7 +12,7 @@ import {
   type Service,
   type Tokens,
 } from 'nerve/server'
-import { createSessionManager } from 'nerve/sessions'
+import { createSessionManager, type SessionManager } from 'nerve/sessions'
 import { createClient } from '../../src/surfaces/client/client.ts'
 import { serviceConnection } from '../../src/surfaces/client/service-connection.ts'
 import { mcpMount } from '../../src/surfaces/mcp/mcp-mount.ts'
@@ -50,6 +50,7 @@ export interface UnderTest {
   readonly host: Host
   readonly server: Server
   readonly service: Service
+  readonly sessions: SessionManager
   readonly tokens: Tokens
   readonly token: string
   readonly folder: string
@@ -101,6 +102,7 @@ export async function hostUnderTest(
     host,
     server,
     service,
+    sessions,
     tokens,
     token: tokens.list()[0]?.secret ?? '',
     folder,

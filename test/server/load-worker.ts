@@ -13,20 +13,9 @@ const steady = workflow('steady', async (ctx, { steps, ms }: { steps: number; ms
   return steps
 })
 
-/** One of everything that a run may leave behind in memory: a question, a signal, a timer, branches, an error. */
-const varied = workflow('varied', async (ctx, n: number) => {
-  await ctx.step('write', () => 'x'.repeat(1_000))
-  await ctx.all([() => ctx.step('left', () => n), () => ctx.step('right', () => n)])
-  await ctx.sleep('1ms', { label: 'nap' })
-  if (n % 10 === 0) await ctx.step('bad', () => Promise.reject(new Error('no luck')))
-  if (n % 10 === 1) await ctx.waitFor('go', { label: 'go' })
-  if (n % 10 === 2) await ctx.ask('Well?', { label: 'well', choices: ['yes', 'no'] })
-  return n
-})
-
 const problems: string[] = []
 const onProblem = (error: unknown): void => void problems.push(String(error))
-const host = await createHost({ dir, definitions: [steady, varied], onProblem })
+const host = await createHost({ dir, definitions: [steady], onProblem })
 const service = createService(host, { onProblem })
 mkdirSync(join(dir, 'run'), { mode: 0o700 })
 const tokens = openTokens(join(dir, 'run', 'tokens.json'))

@@ -147,22 +147,3 @@ export async function fanOut(server: LoadedServer, wanted: FanOut): Promise<FanO
     for (const one of subscribers) one.close()
   }
 }
-
-/** Drives runs to their ends, some of which fail, wait for a signal or ask, so many at once. */
-export async function finishRuns({ client }: LoadedServer, count: number, atOnce = 50): Promise<void> {
-  let next = 0
-  const drive = async (): Promise<void> => {
-    for (let n = next++; n < count; n = next++) {
-      const run = await client.runs.start('varied', n)
-      if (n % 10 === 1) await run.signal('go', n)
-      if (n % 10 === 2) {
-        const asked = async (): Promise<string | undefined> => (await run.get()).questions[0]?.id
-        await expect.poll(asked, { interval: 5, timeout: 10_000 }).toBeDefined()
-        await client.questions.answer((await asked()) ?? '', 'yes')
-      }
-      const { status, ended } = await run.wait()
-      expect({ n, status, ended }).toEqual({ n, status: n % 10 === 0 ? 'failed' : 'completed', ended: true })
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, drive))
-}

@@ -323,7 +323,7 @@ describe('the desktop', () => {
   function fakeNotifySend(code = 0): { readonly PATH: string; readonly shown: () => string[][] } {
     const folder = scratch()
     const log = join(folder, 'log')
-    writeFileSync(join(folder, 'notify-send'), `#!/bin/sh\nprintf '%s\\n' "$@" . >> ${log}\nexit ${code}\n`)
+    writeFileSync(join(folder, 'notify-send'), `#!/bin/sh\nprintf '%s\\n' "$@" . >> '${log}'\nexit ${code}\n`)
     chmodSync(join(folder, 'notify-send'), 0o755)
     const shown = (): string[][] =>
       (existsSync(log) ? readFileSync(log, 'utf8') : '')

@@ -359,3 +359,13 @@ it('who was not let in hears one word, however much they said at once', async ()
   await once(socket, 'end')
   expect({ words: socket.said.split('\n').length - 1, warned }).toEqual({ words: 1, warned: [] })
 })
+
+it.each([
+  ['/v1/health', 'PUT', 'GET, POST'],
+  ['/v1/runs/start', 'GET', 'POST'],
+  ['/mcp', 'PUT', 'GET, POST, DELETE'],
+])('%s says which methods it takes instead of %s', async (path, method, allowed) => {
+  const headers = { authorization: `Bearer ${under.token}` }
+  const { status, headers: said } = await fetch(`${under.url}${path}`, { method, headers })
+  expect([status, said.get('allow')]).toEqual([405, allowed])
+})

@@ -14,6 +14,10 @@ export class Account {
     this.seen.set(item.run, numbers)
   }
 
+  get events(): number {
+    return [...this.seen.values()].reduce((sum, numbers) => sum + numbers.length, 0)
+  }
+
   has(run: string, last: number): boolean {
     return this.seen.get(run)?.includes(last) === true
   }

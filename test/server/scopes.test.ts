@@ -104,6 +104,7 @@ function inputsFor({ run, ended, question, text, spec }: There): Readonly<Record
     'nodes.history': node,
     'definitions.list': {},
     'definitions.explain': { definition: 'busy' },
+    'definitions.problems': {},
     'definitions.validate': { spec },
     'definitions.create': { spec: { ...spec, name: 'mine' } },
     'definitions.remove': { definition: 'made' },

@@ -29,6 +29,8 @@ export interface ControlParts<Input, Output> {
   readonly run: (ctx: Context<Input>, input: Input) => Promise<Output>
   /** What it runs, by the part it plays: `body`, `then`, `case a`. */
   readonly parts: Readonly<Record<string, Part>>
+  /** Those of them that it runs each time, because nothing decides about them. */
+  readonly always?: readonly Part[]
   readonly note?: string
   /** What decides between the parts, drawn before them. */
   readonly choice?: Outline
@@ -82,7 +84,7 @@ export interface ControlNode<Input = unknown, Output = unknown> extends Definiti
 }
 
 export function controlNode<Input, Output>(made: ControlParts<Input, Output>): ControlNode<Input, Output> {
-  const { kind, id, run, parts, note, choice, edges, problems = [], check, write, copy, makes } = made
+  const { kind, id, run, parts, always, note, choice, edges, problems = [], check, write, copy, makes } = made
   if (!isLabel(id))
     throw new NerveError(
       'bad-definition',
@@ -104,6 +106,7 @@ export function controlNode<Input, Output>(made: ControlParts<Input, Output>): C
     options: {},
     run,
     inner: () => Object.values(parts),
+    ...(always === undefined ? {} : { always: () => always }),
     check: (names) => [
       ...Object.entries(parts).flatMap(([part, node]) => checkPart(part, node, names)),
       ...(check?.(names) ?? []),

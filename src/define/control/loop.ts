@@ -55,6 +55,7 @@ export function Loop<Body extends Part, Accumulate extends boolean = false>(
     kind: 'loop',
     id,
     parts: { body },
+    always: [body],
     note: noteOf(options, maxIterations),
     problems: problemsOf(options, maxIterations),
     async run(ctx, input) {

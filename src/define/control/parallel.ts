@@ -62,6 +62,8 @@ export function Parallel<const All extends Parts, Mode extends ParallelMode = 'a
     kind: 'parallel',
     id,
     parts,
+    // Where one branch ends the others, it may end what would go on.
+    ...(mode === 'all' || mode === 'settle' ? { always: Object.values(parts) } : {}),
     note: mode,
     problems: [
       ...branchProblems(branches),

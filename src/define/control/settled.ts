@@ -1,5 +1,5 @@
 /** How a part ended, as a value: for control nodes that go on when one of their parts has failed. */
-import { errorData, type ErrorData } from '../../base/nerve-error.ts'
+import { errorData, withoutStack, type ErrorData } from '../../base/nerve-error.ts'
 import type { Context, RunOptions } from '../../engine/definition.ts'
 import { isNode, recordFailure, runnableOf, stopWatch } from '../../engine/run-node.ts'
 import { runPart } from './control.ts'
@@ -17,6 +17,7 @@ export async function settle<Value>(ctx: Context, run: () => Promise<Value>): Pr
   } catch (error) {
     if (isStopped()) throw error
     recordFailure(ctx, 'failed', error)
+    // Where it was thrown differs from replay to replay.
     return { status: 'failed', error: withoutStack(errorData(error)) }
   }
 }
@@ -40,9 +41,4 @@ export function runStrictly(ctx: Context, node: Part, input: unknown, options: R
   const found = runnableOf(ctx, node)
   const strict = isNode(found) && found.policy?.onError === undefined
   return runPart(ctx, found, input, strict ? { ...options, onError: 'fail' } : options)
-}
-
-/** Where an error was thrown differs from replay to replay; what it says does not. */
-function withoutStack({ stack: _stack, cause, ...error }: ErrorData): ErrorData {
-  return cause === undefined ? error : { ...error, cause: withoutStack(cause) }
 }

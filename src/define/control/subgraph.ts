@@ -53,6 +53,7 @@ export function Subgraph<Body extends Part, Input = InputOf<Body>, Output = Outp
     kind: 'subgraph',
     id,
     parts: { body },
+    always: [body],
     ...(budget === undefined ? {} : { note: 'with a budget of its own' }),
     problems: [
       ...(make === undefined ? [] : checkFunction('input', make)),

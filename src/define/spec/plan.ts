@@ -138,6 +138,7 @@ export function planNode(options: PlanOptions): ControlNode<unknown, unknown> {
     kind: 'plan',
     id,
     parts: { planner, ...Object.fromEntries(list(nodes).map((node) => [`may use ${nameOf(node)}`, node])) },
+    always: [planner],
     note: 'its steps are planned when it runs',
     problems: [
       ...checkLimit(attempts, 'attempts'),

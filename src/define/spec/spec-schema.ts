@@ -100,6 +100,7 @@ export const DEFS: Readonly<Record<string, JsonSchema>> = {
         ],
       },
       effect: { enum: ['repeatable', 'resumable', 'once'] },
+      recordInput: { type: 'boolean' },
       reserve: {
         type: 'object',
         properties: Object.fromEntries(['usd', 'tokens', 'calls', 'steps', 'seconds'].map((one) => [one, AMOUNT])),

@@ -1,5 +1,5 @@
 /** How something ended for which there is a handler. */
-import { errorData, errorFrom, type ErrorData } from '../../base/nerve-error.ts'
+import { errorData, errorFrom, withoutStack } from '../../base/nerve-error.ts'
 import type { Context } from '../../engine/definition.ts'
 import { recordFailure, stopWatch } from '../../engine/run-node.ts'
 
@@ -21,11 +21,7 @@ export async function caught<Value>(ctx: Context, { label, run, here }: Catching
   } catch (error) {
     if (isStopped()) throw error
     here(() => recordFailure(ctx, label, error))
+    // Where it was thrown differs from replay to replay.
     return { error: errorFrom(withoutStack(errorData(error))) }
   }
-}
-
-/** Where an error was thrown differs from replay to replay; what it says does not. */
-function withoutStack({ stack: _stack, cause, ...error }: ErrorData): ErrorData {
-  return cause === undefined ? error : { ...error, cause: withoutStack(cause) }
 }

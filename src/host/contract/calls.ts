@@ -1,4 +1,5 @@
 /** What handlers of the contract have in common. */
+import type { FeedItem } from '../../engine/feed.ts'
 import type { Actor } from '../../journal/events.ts'
 import type { CallName, Checked, FeedName, Output } from './contract.ts'
 import type { Delivered } from './project-feed.ts'
@@ -11,6 +12,8 @@ export interface Asked {
   readonly onlyLooks: boolean
   /** Reads much: a few at once, so that what many ask for is not in memory at the same time. */
   readonly read: <Value>(work: () => Promise<Value>) => Promise<Value>
+  /** An item of a feed as they see it. A feed calls it itself: another step for each event would cost as much as sending it. */
+  readonly see: (item: FeedItem) => FeedItem
 }
 
 export type Calls<Names extends CallName = CallName> = {

@@ -1,26 +1,36 @@
 /** What the contract says about definitions. They are known by name, and what comes over the wire is data: a spec, never code. */
-import { NerveError } from '../../base/nerve-error.ts'
+import { NerveError, errorData } from '../../base/nerve-error.ts'
 import { asJsonSchema } from '../../base/schema.ts'
 import { mermaid, outlineOf } from '../../define/outline.ts'
 import { problemText } from '../../define/spec/spec-text.ts'
-import type { AnyDefinition } from '../../engine/definition.ts'
+import { problemsIn } from '../../engine/recursion.ts'
 import type { Host } from '../host.ts'
 import { given, type Calls } from './calls.ts'
 import type { CallName } from './contract.ts'
-import type { KnownDefinitions } from './known-definitions.ts'
+import type { KnownDefinition, KnownDefinitions } from './known-definitions.ts'
+import type { Places } from './places.ts'
 import type { Specs } from './specs.ts'
 
 type Names = Extract<CallName, `definitions.${string}`>
 
-export function definitionCalls(host: Host, specs: Specs, known: KnownDefinitions): Calls<Names> {
+export interface DefinitionParts {
+  readonly specs: Specs
+  readonly known: KnownDefinitions
+  readonly places: Places
+}
+
+export function definitionCalls(host: Host, { specs, known, places }: DefinitionParts): Calls<Names> {
   return {
-    'definitions.list': async () => (await known.all()).map(({ definition }) => summaryOf(definition)),
+    'definitions.list': async () => (await known.all()).map(summaryOf),
+    'definitions.problems': async () =>
+      (await known.problems()).map(({ source, problem }) => ({ source, message: errorData(problem).message })),
     'definitions.explain': async ({ definition: name }) => {
-      const { definition } = await known.named(name)
+      const found = await known.named(name)
+      const { definition } = found
       const { input, params, budget, errorPolicy, durability } = definition.options
       const outline = outlineOf(definition)
       return {
-        ...summaryOf(definition),
+        ...summaryOf(found),
         ...given({ inputSchema: input === undefined ? undefined : asJsonSchema(input), params, budget: budget as {} }),
         errorPolicy: definition.errorPolicy ?? errorPolicy ?? 'stop',
         durability: durability ?? 'process',
@@ -36,12 +46,12 @@ export function definitionCalls(host: Host, specs: Specs, known: KnownDefinition
         })
       const problems =
         spec === undefined
-          ? ((await known.named(definition ?? '')).definition.check?.(host.registry.names) ?? [])
+          ? problemsIn((await known.named(definition ?? '')).definition, host.registry.names)
           : (await specs.check(spec)).problems.map(problemText)
       return { ok: problems.length === 0, problems: [...problems] }
     },
     'definitions.create': async ({ spec }) => {
-      const { definition, unchecked } = await specs.create(spec)
+      const { definition, unchecked } = await specs.create(spec, (name) => demandFree(name, { specs, known, places }))
       return { definition, unchecked: [...unchecked] }
     },
     'definitions.remove': async ({ definition }) => {
@@ -52,6 +62,22 @@ export function definitionCalls(host: Host, specs: Specs, known: KnownDefinition
   }
 }
 
-function summaryOf({ name, kind, options: { description } }: AnyDefinition) {
-  return { name, kind, ...(description === undefined ? {} : { description }) }
+/** What the registry does not know: nodes whose session is not open, and definitions of files that nobody has started. */
+async function demandFree(name: string, { specs, known, places }: DefinitionParts): Promise<void> {
+  const member = (await places.catalog()).find((entry) => entry.name === name)
+  if (member !== undefined) throw taken(name, `a ${member.kind} of session '${member.session}'`)
+  const there = specs.has(name) ? undefined : (await known.all()).find(({ definition }) => definition.name === name)
+  if (there?.source !== undefined) throw taken(name, `a ${there.definition.kind} of ${there.source}`)
+}
+
+function taken(name: string, by: string): NerveError {
+  return new NerveError(
+    'bad-definition',
+    `The name '${name}' is taken by ${by}. Names are unique across nodes, graphs and workflows.`,
+    { data: { name } },
+  )
+}
+
+function summaryOf({ definition: { name, kind, options }, source }: KnownDefinition) {
+  return { name, kind, ...given({ description: options.description, source }) }
 }

@@ -3,6 +3,7 @@ import { NerveError } from '../../base/nerve-error.ts'
 import { matcher } from '../../base/pattern.ts'
 import { isLive, type FeedItem } from '../../engine/feed.ts'
 import type { Host } from '../host.ts'
+import type { Asked } from './calls.ts'
 import type { Checked } from './contract.ts'
 import type { Delivered, ProjectFeed } from './project-feed.ts'
 
@@ -11,17 +12,18 @@ export async function eventFeed(
   host: Host,
   all: ProjectFeed,
   { run, ...wanted }: Checked<'events'>,
-  signal: AbortSignal,
+  { signal, see }: Pick<Asked, 'signal' | 'see'>,
 ): Promise<AsyncIterable<Delivered>> {
-  if (run === undefined) return filtered(all.read({ ...wanted, signal }), wanted)
+  if (run === undefined) return filtered(all.read({ ...wanted, signal, see }), wanted)
   const after = numberOf(wanted.after ?? '0')
   const handle = await host.handle(run)
   const items = handle.events({ after, live: wanted.live === true, once: wanted.once === true, signal })
-  return filtered(placed(items), { ...wanted, run: handle.id })
+  return filtered(placed(items, see), { ...wanted, run: handle.id })
 }
 
-async function* placed(items: AsyncIterable<FeedItem>): AsyncGenerator<Delivered, void, void> {
-  for await (const item of items) yield isLive(item) ? { item } : { item, cursor: String(item.seq) }
+async function* placed(items: AsyncIterable<FeedItem>, see: Asked['see']): AsyncGenerator<Delivered, void, void> {
+  for await (const item of items)
+    yield isLive(item) ? { item: see(item) } : { item: see(item), cursor: String(item.seq) }
 }
 
 function filtered(source: AsyncIterable<Delivered>, wanted: Checked<'events'>): AsyncIterable<Delivered> {

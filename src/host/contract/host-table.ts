@@ -7,6 +7,11 @@ const spec = z.record(z.string(), value).describe('schema/nerve-spec.schema.json
 
 export const HOST = {
   'definitions.list': query({ summary: 'List what can be started', input: none, output: z.array(definition) }),
+  'definitions.problems': query({
+    summary: 'Files of definitions that could not be loaded, and why',
+    input: none,
+    output: z.array(z.strictObject({ source: z.string(), message: z.string() })),
+  }),
   'definitions.explain': query({
     summary:
       'Show a definition: its options, its parts, a drawing, and what it takes as a JSON Schema where it says so',

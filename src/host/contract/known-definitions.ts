@@ -12,6 +12,7 @@ import type { Budget } from '../../journal/events.ts'
 import { builtInAt, isBuiltIn } from '../definition-source.ts'
 import type { Host } from '../host.ts'
 import { sessionOfSending } from '../sessions/sending.ts'
+import type { FileProblem } from './created-definitions.ts'
 import type { Specs } from './specs.ts'
 
 export interface KnownDefinition {
@@ -34,8 +35,8 @@ export class KnownDefinitions {
   readonly #host: Host
   readonly #specs: Specs
   readonly #options: KnownOptions
-  /** A file of the folder could not be loaded when it was last looked at. */
-  #lacksSome = false
+  /** The files of the folder that could not be loaded when it was last looked at. */
+  #unloaded: readonly FileProblem[] = []
 
   constructor(host: Host, specs: Specs, options: KnownOptions) {
     this.#host = host
@@ -52,6 +53,7 @@ export class KnownDefinitions {
     await this.#specs.ready()
     const found = new Map<string, KnownDefinition>()
     for (const one of await this.#inFolder()) if (!found.has(one.definition.name)) found.set(one.definition.name, one)
+    for (const { problem } of this.#unloaded) this.#options.onProblem(problem)
     for (const name of this.#host.registry.names.keys()) {
       const one = this.#registered(name)
       if (one !== undefined) found.set(name, one)
@@ -64,8 +66,23 @@ export class KnownDefinitions {
     const registered = this.#registered(name)
     if (registered !== undefined) return registered
     const all = await this.all()
-    const more = this.#isLocked ? LOCKED : this.#lacksSome ? LACKS_SOME : ''
+    const more = this.#isLocked ? ` ${LOCKED}` : this.#unloaded.length > 0 ? ` ${LACKS_SOME}` : ''
     return all.find(({ definition }) => definition.name === name) ?? refuse(name, all, more)
+  }
+
+  /** Why some that somebody may look for are not among them. */
+  async problems(): Promise<readonly FileProblem[]> {
+    await this.#specs.ready()
+    await this.#inFolder()
+    return [...this.#specs.problems, ...(await this.#lockedFolder()), ...this.#unloaded]
+  }
+
+  async #lockedFolder(): Promise<readonly FileProblem[]> {
+    const { folder = '' } = this.#options
+    if (!this.#isLocked) return []
+    const { definitionFiles } = await import('../definition-folder.ts')
+    const isEmpty = (await definitionFiles(folder)).length === 0
+    return isEmpty ? [] : [{ source: folder, problem: new NerveError('not-trusted', LOCKED) }]
   }
 
   get #isLocked(): boolean {
@@ -90,13 +107,12 @@ export class KnownDefinitions {
   }
 
   async #inFolder(): Promise<readonly KnownDefinition[]> {
-    const { folder, onProblem } = this.#options
+    const { folder } = this.#options
+    this.#unloaded = []
     if (folder === undefined || !existsSync(folder) || this.#isLocked) return []
     const { definitionFiles, definitionsIn } = await import('../definition-folder.ts')
     const loaded = await definitionsIn(await definitionFiles(folder))
-    const problems = loaded.flatMap(({ problem }) => (problem === undefined ? [] : [problem]))
-    this.#lacksSome = problems.length > 0
-    for (const problem of problems) onProblem(problem)
+    this.#unloaded = loaded.flatMap(({ source, problem }) => (problem === undefined ? [] : [{ source, problem }]))
     return loaded.flatMap(({ source, definitions }) => definitions.map((definition) => ({ definition, source })))
   }
 }
@@ -106,9 +122,9 @@ async function inCode(source: string): Promise<readonly AnyDefinition[]> {
   return loadDefinitions(source)
 }
 
-const LOCKED = ' Files in the folder for workflows are not loaded: nobody has trusted this project yet (nerve trust).'
+const LOCKED = 'Files in the folder for workflows are not loaded: nobody has trusted this project yet (nerve trust).'
 
-const LACKS_SOME = ' A file in the folder for workflows could not be loaded: nerve workflow list says why.'
+const LACKS_SOME = 'A file in the folder for workflows could not be loaded: nerve workflow list says why.'
 
 function refuse(name: string, all: readonly KnownDefinition[], more = ''): never {
   const known = all.map(({ definition }) => definition.name)

@@ -13,6 +13,7 @@ import type { SessionManager } from '../sessions/session-manager.ts'
 import type { Session } from '../sessions/session.ts'
 import { given, type Calls, type Feeds } from './calls.ts'
 import type { CallName, Output } from './contract.ts'
+import { refuseCreated } from './created-definitions.ts'
 import { endNode, removeNode } from './end-node.ts'
 import { Places, onlyInControl, type NodeCallOptions, type Wanted } from './places.ts'
 import { sessionCalls } from './session-calls.ts'
@@ -37,8 +38,8 @@ export function nodeCalls(host: Host, options: NodeCallOptions): Calls<Names> {
 export function nodeFeeds(host: Host, options: NodeCallOptions): Feeds<'nodes.stream' | 'nodes.watch'> {
   const places = new Places(host, options)
   return {
-    'nodes.stream': (wanted, { signal, actor }) =>
-      startedFeed(host, () => startIn(host, places, { ...wanted, ...actor }), signal),
+    'nodes.stream': (wanted, asked) =>
+      startedFeed(host, () => startIn(host, places, { ...wanted, ...asked.actor }), asked),
     'nodes.watch': (wanted, { signal, onlyLooks }) =>
       watchFeed(onlyLooks ? places.running(wanted) : places.beside(wanted), signal),
   }
@@ -123,6 +124,7 @@ function keepingCalls(host: Host, places: Places, { sessions, fields }: NodeCall
     'nodes.kinds': () => [...nodeFactory.kinds()],
     'nodes.create': async ({ session: name = DEFAULT_SESSION, config }) => {
       const { dir } = host
+      refuseCreated(dir, config.id)
       const node = await nodeFactory.create(dir === undefined ? config : withDefaults(config, { dir, fields }))
       refuseSecrets(nodeFactory.recorded(node)?.omitted ?? [])
       const session = await openOrMake(places, sessions, name)
@@ -140,6 +142,7 @@ function keepingCalls(host: Host, places: Places, { sessions, fields }: NodeCall
       return { ok: true }
     },
     'nodes.fork': async ({ as, ...wanted }) => {
+      if (as !== undefined) refuseCreated(host.dir, as)
       const { entry, session } = await places.opened(wanted)
       const copy = await session.fork(entry.name, as)
       host.emit(nodePath(entry.session, copy), 'node-created', { node: copy, forkedFrom: entry.name })

@@ -22,7 +22,11 @@ export function createNodeService(host: Host, options: NodeCallOptions): Service
   }
 }
 
-const EVERYTHING: Pick<Asked, 'onlyLooks' | 'read'> = { onlyLooks: false, read: (work) => work() }
+const EVERYTHING: Pick<Asked, 'onlyLooks' | 'read' | 'see'> = {
+  onlyLooks: false,
+  read: (work) => work(),
+  see: (item) => item,
+}
 
 type Handler = (input: unknown, asked: Asked) => unknown
 

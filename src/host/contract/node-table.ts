@@ -41,6 +41,8 @@ export const NODES = {
     input: z.strictObject({ session: name }),
     output: z.looseObject({
       name: z.string(),
+      tags: z.array(z.string()),
+      created: time.optional().describe('missing when it was never opened'),
       open: z.boolean(),
       members: z.array(z.looseObject({ name: z.string(), kind: z.string() })),
     }),

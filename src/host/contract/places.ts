@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import type { Host } from '../host.ts'
 import type { ManagedNode } from '../sessions/managed-node.ts'
-import { nodeByItself, sessionCatalog, type CatalogEntry } from '../sessions/session-catalog.ts'
+import { nodeByItself, plannedEntries, sessionCatalog, type CatalogEntry } from '../sessions/session-catalog.ts'
 import type { SessionManager } from '../sessions/session-manager.ts'
 import type { Session, SessionPlan } from '../sessions/session.ts'
 import type { Output } from './contract.ts'
@@ -43,7 +43,7 @@ export class Places {
   catalog(): Promise<readonly CatalogEntry[]> {
     const { dir } = this.#host
     const { sessions, plans } = this.#options
-    return dir === undefined ? openMembers(sessions) : sessionCatalog(dir, plans)
+    return dir === undefined ? unrecorded(sessions, plans) : sessionCatalog(dir, plans)
   }
 
   async find(wanted: Wanted): Promise<CatalogEntry> {
@@ -129,12 +129,16 @@ export function onlyInControl(what: string): NerveError {
   })
 }
 
-/** Without a project folder there are only the open ones. */
-async function openMembers(sessions: SessionManager): Promise<readonly CatalogEntry[]> {
+/** Without a project folder there are only those that are open, and those that are planned. */
+async function unrecorded(sessions: SessionManager, plans: readonly SessionPlan[]): Promise<readonly CatalogEntry[]> {
   const all = (await sessions.list()).map(({ name }) => sessions.get(name)).filter((one) => one !== undefined)
-  return all.flatMap((session) =>
-    session.list().map((member) => ({ ...member, session: session.name, tags: session.tags, planned: false })),
-  )
+  const planned = plans.flatMap(plannedEntries)
+  const open = all.flatMap((session) => {
+    const names = new Set(planned.filter((entry) => entry.session === session.name).map(({ name }) => name))
+    const { name, tags } = session
+    return session.list().map((member) => ({ ...member, session: name, tags, planned: names.has(member.name) }))
+  })
+  return [...open, ...planned.filter((entry) => sessions.get(entry.session) === undefined)]
 }
 
 function findNode(catalog: readonly CatalogEntry[], { node, session }: Wanted): CatalogEntry {

@@ -32,6 +32,8 @@ export interface ProjectFeedOptions {
   readonly live?: boolean | undefined
   readonly once?: boolean | undefined
   readonly signal?: AbortSignal | undefined
+  /** An item as the reader sees it. */
+  readonly see: (item: FeedItem) => FeedItem
 }
 
 export class ProjectFeed {
@@ -75,7 +77,7 @@ export class ProjectFeed {
         if (reader.behind) continue
         for (const item of reader.take()) {
           if ('moved' in item) yield* this.#readOn(item.moved, reader, place, item.after)
-          else if (isLive(item)) yield { item }
+          else if (isLive(item)) yield { item: reader.see(item) }
           else {
             // A run that has not moved since the place was known up to here, whatever its clock says.
             const reached = place.reached(item.run) ?? item.seq - 1
@@ -184,7 +186,8 @@ export class ProjectFeed {
 
 function given(item: RunEvent, reader: Reader, place: Place): Delivered {
   place.add(item)
-  return reader.owes() ? { item, cursor: reader.told(place.toString()) } : { item }
+  const seen = reader.see(item)
+  return reader.owes() ? { item: seen, cursor: reader.told(place.toString()) } : { item: seen }
 }
 
 /** What readers hear of; `moved` is a run of which there is more to read. */
@@ -192,6 +195,7 @@ type News = FeedItem | { readonly moved: string; readonly after: number }
 
 class Reader {
   behind = true
+  readonly see: ProjectFeedOptions['see']
   readonly #live: boolean
   readonly #signal: AbortSignal | undefined
   #items: News[] = []
@@ -201,7 +205,8 @@ class Reader {
   #cursorAt = 0
   #sinceCursor = 0
 
-  constructor({ live, signal }: ProjectFeedOptions) {
+  constructor({ live, signal, see }: ProjectFeedOptions) {
+    this.see = see
     this.#live = live === true
     this.#signal = signal
     signal?.addEventListener('abort', this.#rouse)

@@ -32,6 +32,7 @@ export const STATUSES = [
   'waiting',
   'paused',
   'exhausted',
+  'crashed',
   'completed',
   'completed-with-failures',
   'failed',
@@ -80,7 +81,7 @@ export const runRow = as<RunRow>(
   z.looseObject({
     run: z.string(),
     definition: z.string(),
-    status: z.enum([...STATUSES, 'crashed']),
+    status: z.enum(STATUSES),
     created: time,
     updated: time,
     ended: time.optional(),
@@ -134,7 +135,7 @@ export const inboxRow = as<InboxRow>(question.extend({ run: z.string(), definiti
 
 export const end = z.looseObject({
   run: z.string(),
-  status: z.enum([...STATUSES, 'crashed']),
+  status: z.enum(STATUSES),
   ended: z.boolean(),
   output: value.optional(),
   error: as<ErrorData>(
@@ -169,6 +170,7 @@ export const definition = z.object({
   name: z.string(),
   kind: z.string(),
   description: z.string().optional(),
+  source: z.string().optional().describe('the file that it is in; what the host brings along is in none'),
 })
 
 export const outline = as<Outline>(z.looseObject({ id: z.string(), kind: z.string() }), 'Outline')

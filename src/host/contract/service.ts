@@ -7,6 +7,7 @@ import { NerveError } from '../../base/nerve-error.ts'
 import { nearest } from '../../base/nearest.ts'
 import { parseWith, type Schema } from '../../base/schema.ts'
 import type { Actor, Budget } from '../../journal/events.ts'
+import { OPEN } from '../../projections/runs.ts'
 import type { Host } from '../host.ts'
 import { createSessionManager, type SessionManager } from '../sessions/session-manager.ts'
 import type { SessionPlan } from '../sessions/session.ts'
@@ -18,9 +19,11 @@ import type { AnyEntry } from './entry.ts'
 import { eventFeed } from './event-feed.ts'
 import { KnownDefinitions } from './known-definitions.ts'
 import { nodeCalls, nodeFeeds } from './node-calls.ts'
+import { Places } from './places.ts'
 import { ProjectFeed, type Delivered } from './project-feed.ts'
 import { runCalls, startRun } from './run-calls.ts'
 import { SCOPES, type Scope } from './scopes.ts'
+import { answerAfar, itemAfar } from './seen-afar.ts'
 import { Specs } from './specs.ts'
 import { startedFeed } from './started-feed.ts'
 
@@ -69,16 +72,16 @@ export function createService(host: Host, options: ServiceOptions = {}): Service
   const nodes = { sessions, plans, fields }
   const calls: Calls = {
     ...runCalls(host, known),
-    ...definitionCalls(host, specs, known),
+    ...definitionCalls(host, { specs, known, places: new Places(host, nodes) }),
     ...nodeCalls(host, nodes),
     ...auditCalls(host),
     ...hostCalls(host, options),
   }
   const feeds: Feeds = {
     ...nodeFeeds(host, nodes),
-    events: (wanted, { signal }) => eventFeed(host, all, wanted, signal),
-    'runs.stream': (wanted, { signal, actor }) =>
-      startedFeed(host, () => startRun(host, known, { ...wanted, ...actor }), signal),
+    events: (wanted, asked) => eventFeed(host, all, wanted, asked),
+    'runs.stream': (wanted, asked) =>
+      startedFeed(host, () => startRun(host, known, { ...wanted, ...asked.actor }), asked),
   }
   const askedBy = asker()
   return {
@@ -87,7 +90,8 @@ export function createService(host: Host, options: ServiceOptions = {}): Service
       if (isFeed(known)) throw wrongKind(name, 'is a feed: subscribe to it')
       const checked = await admitted(known, input, caller)
       const handler = calls[known] as (input: unknown, asked: Asked) => unknown
-      return handler(checked, askedBy(caller, signal))
+      const output = await handler(checked, askedBy(caller, signal))
+      return caller.local ? output : answerAfar(known, output)
     },
     async feed(name, input, caller, signal) {
       const known = nameOf(name)
@@ -111,7 +115,7 @@ function hostCalls(
       return [...(await gatewayStatus(host.dir))]
     },
     health: async () => {
-      const open = await host.runs({ status: ['queued', 'running', 'waiting', 'paused', 'exhausted'] })
+      const open = await host.runs({ status: OPEN })
       const questions = (await host.inbox()).length
       const { id, dir } = host
       return {
@@ -129,9 +133,7 @@ function hostCalls(
         throw new NerveError(
           'not-allowed',
           'This host is not to be stopped from outside: end the program that made it.',
-          {
-            data: { reason: 'host' },
-          },
+          { data: { reason: 'shutdown' } },
         )
       // Watchers hear why their feeds end; the answer goes out before anything closes.
       host.emit('', 'host-stopping', actor)
@@ -183,6 +185,7 @@ function asker(): (caller: Caller, signal: AbortSignal) => Asked {
   const [near, far] = [new FewAtOnce(MOST_READS), new FewAtOnce(MOST_READS)]
   return ({ by, via, scope, local }, signal) => {
     const read: Asked['read'] = (work) => (local ? near : far).take(work)
-    return { actor: given({ by, via }), signal, onlyLooks: scope !== 'control', read }
+    const see: Asked['see'] = local ? (item) => item : itemAfar
+    return { actor: given({ by, via }), signal, onlyLooks: scope !== 'control', read, see }
   }
 }

@@ -12,11 +12,11 @@ export function sessionCalls(options: NodeCallOptions, places: Places): Calls<Na
   const isPlanned = (session: string): boolean => plans.some(({ name }) => name === session)
   return {
     'sessions.list': () => listed(options),
-    'sessions.get': async ({ session }) => {
-      const { members, ...record } = await sessions.record(session)
-      const open = sessions.get(session)
-      const shown = (open?.list() ?? members).map((member) => ({ ...member }))
-      return { ...record, open: open !== undefined, members: shown }
+    'sessions.get': async ({ session: name }) => {
+      const open = sessions.get(name)
+      const members = open?.list() ?? (await places.catalog()).filter(({ session }) => session === name)
+      const record = await recordOf(options, name)
+      return { ...record, open: open !== undefined, members: members.map((member) => ({ ...member })) }
     },
     'sessions.create': async ({ session, tags }) => ({
       session: (await sessions.create({ name: session, ...given({ tags }) })).name,
@@ -54,6 +54,18 @@ async function listed({ sessions, plans }: NodeCallOptions): Promise<Output<'ses
       ...{ name, tags: [...tags], open: false, members: nodes.length, planned: true },
     })),
   ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** What is recorded of a session; what is planned, where nothing is. */
+async function recordOf(
+  { sessions, plans }: NodeCallOptions,
+  name: string,
+): Promise<{ readonly name: string; readonly tags: string[] }> {
+  const plan = plans.find((one) => one.name === name)
+  const isKnown = (await sessions.list()).some((one) => one.name === name)
+  if (plan !== undefined && !isKnown) return { name, tags: [...(plan.tags ?? [])] }
+  const { members: _members, ...record } = await sessions.record(name)
+  return { ...record, tags: [...record.tags] }
 }
 
 /** Ends what lives in panes, and says what lived until now, there or in this process. One without panes is not opened for it. */

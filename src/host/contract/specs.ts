@@ -1,18 +1,16 @@
 /**
  * Definitions that came as data: specs, checked and registered by name. Each is a file of the project, so that a run of it
- * is taken up by the next host. Owns that folder, and knows nothing of definitions that code registered.
+ * is taken up by the next host. Owns those files, and knows nothing of definitions that code registered.
  */
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { NerveError } from '../../base/nerve-error.ts'
-import { contentHash } from '../../base/value.ts'
 import type { SpecGraph } from '../../define/spec/read-spec.ts'
 import type { SpecProblem } from '../../define/spec/spec-text.ts'
+import { recursionIn } from '../../engine/recursion.ts'
+import { OPEN } from '../../projections/runs.ts'
 import type { Host } from '../host.ts'
 import { namedIn } from '../named-in.ts'
-
-const ENDING = '.json'
-const OPEN = ['queued', 'running', 'waiting', 'paused', 'exhausted'] as const
+import { createdFile, createdFolder, registerCreated, type FileProblem } from './created-definitions.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -22,16 +20,15 @@ export type CheckedSpec =
 
 export class Specs {
   readonly #host: Host
-  readonly #folder: string | undefined
   readonly #onProblem: (error: unknown) => void
   /** What is registered from here, with its file; a host without a folder has no files. */
   readonly #known = new Map<string, string | undefined>()
+  #problems: readonly FileProblem[] = []
   #reading: Promise<void> | undefined
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(host: Host, onProblem: (error: unknown) => void) {
     this.#host = host
-    this.#folder = host.dir === undefined ? undefined : join(host.dir, '.nerve', 'definitions')
     this.#onProblem = onProblem
   }
 
@@ -41,6 +38,15 @@ export class Specs {
     return this.#reading
   }
 
+  /** What an earlier host kept, and cannot be read. */
+  get problems(): readonly FileProblem[] {
+    return this.#problems
+  }
+
+  has(name: string): boolean {
+    return this.#known.has(name)
+  }
+
   /** Where a run of it finds it again; undefined for what is not from here. */
   sourceOf(name: string): string | undefined {
     return this.#known.get(name)
@@ -48,6 +54,7 @@ export class Specs {
 
   /** Everything that is wrong with a spec. Names that the host does not know yet are told of: they may come later. */
   async check(data: Data): Promise<CheckedSpec> {
+    await this.ready()
     const [{ readSpec }, { FORMS }, { located }] = await Promise.all([
       import('../../define/spec/read-spec.ts'),
       import('../../define/spec/forms.ts'),
@@ -60,8 +67,10 @@ export class Specs {
         ? []
         : [{ path: ['nodes'], message: 'names files, and this spec is in none: register the nodes with the host.' }]
     if (!('graph' in read)) return { problems: [...files, ...located(rest, read.problems)] }
-    if (files.length > 0) return { problems: files }
     const { names } = this.#host.registry
+    // By itself it is sound; with what is known here it may close a cycle.
+    const cycles = recursionIn(read.graph, names).map((message) => ({ path: ['steps'], message }))
+    if (files.length + cycles.length > 0) return { problems: [...files, ...cycles] }
     return {
       graph: read.graph,
       problems: [],
@@ -69,15 +78,14 @@ export class Specs {
     }
   }
 
-  /** Registers it, also in the place of one that was created here before. */
-  async create(data: Data): Promise<{ readonly definition: string; readonly unchecked: readonly string[] }> {
-    const checked = await this.check(data)
-    if (checked.graph === undefined) {
-      const { specError } = await import('../../define/spec/spec.ts')
-      throw specError('bad-definition', checked.problems)
-    }
-    const { graph, unchecked } = checked
-    await this.#inTurn(async () => {
+  /** Registers it, also in the place of one that was created here before. `demandFree` refuses a name that is in use elsewhere. */
+  create(
+    data: Data,
+    demandFree: (name: string) => Promise<void>,
+  ): Promise<{ readonly definition: string; readonly unchecked: readonly string[] }> {
+    return this.#inTurn(async () => {
+      const { graph, unchecked } = await this.#sound(data)
+      await demandFree(graph.name)
       const { registry } = this.#host
       const before = registry.names.get(graph.name)
       if (this.#known.has(graph.name)) registry.replace(graph)
@@ -89,8 +97,15 @@ export class Specs {
         else registry.replace(before)
         throw error
       }
+      return { definition: graph.name, unchecked }
     })
-    return { definition: graph.name, unchecked }
+  }
+
+  async #sound(data: Data): Promise<Extract<CheckedSpec, { readonly graph: SpecGraph }>> {
+    const checked = await this.check(data)
+    if (checked.graph !== undefined) return checked
+    const { specError } = await import('../../define/spec/spec.ts')
+    throw specError('bad-definition', checked.problems)
   }
 
   async remove(name: string): Promise<void> {
@@ -115,26 +130,17 @@ export class Specs {
   }
 
   async #read(): Promise<void> {
-    if (this.#folder === undefined) return
-    for (const file of await filesIn(this.#folder)) {
-      try {
-        const { loadRunnables } = await import('../definition-file.ts')
-        for (const one of await loadRunnables(file)) {
-          // A run that was taken up may have brought it already.
-          this.#host.registry.replace(one)
-          if ('name' in one) this.#known.set(one.name, file)
-        }
-      } catch (error) {
-        // One that cannot be read must not hide the others.
-        this.#onProblem(error)
-      }
-    }
+    const { sources, problems } = await registerCreated(this.#host)
+    for (const [name, file] of sources) this.#known.set(name, file)
+    this.#problems = problems
+    for (const { problem } of problems) this.#onProblem(problem)
   }
 
   async #write(name: string, data: Data): Promise<string | undefined> {
-    if (this.#folder === undefined) return undefined
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-    const file = join(this.#folder, fileName(name))
+    const { dir } = this.#host
+    if (dir === undefined) return undefined
+    await mkdir(createdFolder(dir), { recursive: true, mode: 0o700 })
+    const file = createdFile(dir, name)
     const draft = `${file}.tmp`
     await writeFile(draft, `${JSON.stringify(data, undefined, 2)}\n`, { mode: 0o600, flush: true })
     await rename(draft, file)
@@ -142,25 +148,10 @@ export class Specs {
   }
 
   /** One change after the other. Who asked for the one before heard how it went. */
-  async #inTurn(work: () => Promise<void>): Promise<void> {
+  async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
     await this.ready()
     const done = this.#last.then(work)
     this.#last = done.catch(() => undefined)
-    await done
+    return done
   }
-}
-
-async function filesIn(folder: string): Promise<readonly string[]> {
-  try {
-    const files = await readdir(folder)
-    return files.filter((file) => file.endsWith(ENDING)).map((file) => join(folder, file))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
-}
-
-/** Names may have letters that file names may not, and some file systems do not tell capitals apart. */
-function fileName(name: string): string {
-  return `${name.replaceAll(/[^\w-]+/g, '-').slice(0, 60)}-${contentHash(name).slice(0, 8)}${ENDING}`
 }

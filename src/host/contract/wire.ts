@@ -10,7 +10,7 @@
  *     {"token":"…"}                               ->  {"result":{"scope":"control"}}     first, where a token is needed
  *     {"via":"cli"}                               ->  {"result":{"via":"cli"}}           where none is: what the journal calls this way
  */
-import { NerveError, errorData, errorFrom, type ErrorData } from '../../base/nerve-error.ts'
+import { NerveError, errorData, errorFrom, withoutStack, type ErrorData } from '../../base/nerve-error.ts'
 import { decodeValue, encodeValue, isPlainValue } from '../../base/value.ts'
 
 /** Whatever the caller likes to tell its requests apart by. */
@@ -37,7 +37,14 @@ export interface Reply {
 
 /** Values that JSON lacks (dates, maps, bytes …) are tagged with `$nerve`, as in journals. */
 export function encode(value: unknown): string {
-  return encodeValue(value, 'The answer').text ?? 'null'
+  const { text = 'null', tagged } = encodeValue(value, 'The answer')
+  // An error that a step returned has its stack in the journal, and nowhere else.
+  return tagged && text.includes('"$nerve":"error"') ? JSON.stringify(JSON.parse(text, shownTag)) : text
+}
+
+function shownTag(_key: string, one: unknown): unknown {
+  const { $nerve: tag, v } = (one ?? {}) as { readonly $nerve?: unknown; readonly v?: unknown }
+  return tag === 'error' ? { $nerve: tag, v: withoutStack(v as ErrorData) } : one
 }
 
 export function decode(text: string): unknown {
@@ -62,12 +69,7 @@ export function nameAt(path: string): string | undefined {
 
 /** An error as callers see it: what is wrong and what to do, and nothing of how the code is made. */
 export function errorOnWire(error: unknown): ErrorData {
-  const { stack: _stack, cause, ...shown } = errorData(error)
-  return { ...shown, ...(cause === undefined ? {} : { cause: withoutStack(cause) }) }
-}
-
-function withoutStack({ stack: _stack, cause, ...shown }: ErrorData): ErrorData {
-  return { ...shown, ...(cause === undefined ? {} : { cause: withoutStack(cause) }) }
+  return withoutStack(errorData(error))
 }
 
 export function errorOffWire(error: ErrorData): Error {

@@ -82,6 +82,36 @@ describe('a managed node', () => {
     await expect(node.execute('b', call)).rejects.toMatchObject({ code: 'not-ready', data: { state: 'stopped' } })
   })
 
+  it.each(['stop', 'detach'] as const)('executes nothing once its %s has begun', async (end) => {
+    for (const stop of [() => settled(), undefined]) {
+      const log: string[] = []
+      const execute: Execute = async (_, { signal }) => {
+        log.push('begun')
+        await once(signal, 'abort').finally(() => log.push('ended'))
+        throw signal.reason
+      }
+      const { node } = manage(execute, { start: () => settled(), ...(stop === undefined ? {} : { stop }) })
+      // All of them wait for the same start, and it is the end that hears of it first.
+      const ended = Promise.all([node.start(), node[end]()])
+      const executed = rejection(node.execute('a', call))
+      await ended
+      expect(await executed).toMatchObject({ code: 'not-ready' })
+      expect([node.state, log]).toEqual(['stopped', []])
+    }
+  })
+
+  it.each(['stop', 'detach', 'reset'] as const)('has what it executes interrupted by a %s that waited', async (end) => {
+    const execute: Execute = async (_, { signal }) => {
+      if (!signal.aborted) await once(signal, 'abort')
+      throw signal.reason
+    }
+    const reset = end === 'reset' ? { reset: () => undefined } : {}
+    const { node } = manage(execute, { start: () => settled(), ...reset })
+    const executed = rejection(node.execute('a', call))
+    await node[end]()
+    expect(await executed).toMatchObject({ code: expect.stringMatching(/^(?:interrupted|not-ready)$/u) })
+  })
+
   it('is ready again when what it executed failed', async () => {
     const { node, lines } = manage(() => {
       throw new Error('no')

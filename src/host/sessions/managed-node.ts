@@ -122,6 +122,7 @@ export class ManagedNode implements Node {
 
   async execute(input: unknown, call: StepCall): Promise<unknown> {
     await this.#awake()
+    this.#insist()
     const interrupt = new AbortController()
     const recording = this.#record('send', { input, call })
     this.#running.set(interrupt, runOf(call))
@@ -141,35 +142,39 @@ export class ManagedNode implements Node {
 
   /** Makes it ready. Does nothing when it is. */
   start(): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.state === 'ready' || this.state === 'busy') return
-      await this.#through('starting', 'start', () => this.node.start?.())
-      this.#become('ready')
-      this.#settle()
-    })
+    return this.#inTurn(() => this.#begin())
+  }
+
+  async #begin(): Promise<void> {
+    if (this.state === 'ready' || this.state === 'busy') return
+    await this.#through('starting', 'start', () => this.node.start?.())
+    this.#become('ready')
+    this.#settle()
   }
 
   /** Ends it, whatever it is doing. Does nothing when it has been stopped, or was never started. */
   stop(): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.#state === 'stopped') return
-      if (this.#state !== 'created') {
-        for (const one of this.#running.keys()) one.abort(interrupted(this.id, 'stopped'))
-        const recording = this.#record('close')
-        await this.#through('stopping', 'stop', () => this.node.stop?.()).then(recording.ended, (error: unknown) => {
-          recording.failed(error)
-          throw error
-        })
-      }
-      this.#become('stopped')
-    })
+    return this.#inTurn(() => this.#end())
+  }
+
+  async #end(): Promise<void> {
+    if (this.#state === 'stopped') return
+    if (this.#state !== 'created') {
+      for (const one of this.#running.keys()) one.abort(interrupted(this.id, 'stopped'))
+      const recording = this.#record('close')
+      await this.#through('stopping', 'stop', () => this.node.stop?.()).then(recording.ended, (error: unknown) => {
+        recording.failed(error)
+        throw error
+      })
+    }
+    this.#become('stopped')
   }
 
   /** Lets go of it: what can live without this process is left running, everything else is stopped. */
   detach(): Promise<void> {
     const { detach, stop } = this.node as { detach?: () => Promise<void> | void; stop?: unknown }
-    if (detach === undefined && (stop !== undefined || this.#running.size > 0)) return this.stop()
     return this.#inTurn(async () => {
+      if (detach === undefined && (stop !== undefined || this.#running.size > 0)) return this.#end()
       const began = this.#state !== 'created' && this.#state !== 'stopped'
       if (began) await this.#through('stopping', 'stop', () => detach?.call(this.node))
       this.#become('stopped')
@@ -182,8 +187,8 @@ export class ManagedNode implements Node {
       await this.stop()
       return this.start()
     }
-    if (this.#running.size > 0) await this.interrupt()
     return this.#inTurn(async () => {
+      if (this.#running.size > 0) await this.interrupt()
       await this.#through('starting', 'reset', () => this.node.reset?.())
       this.#become('ready')
       this.#settle()
@@ -209,7 +214,10 @@ export class ManagedNode implements Node {
     if (typeof method !== 'function')
       throw new NerveError('bad-option', `Node '${this.id}' (${this.kind}) has no ${what}().`)
     // What one that has stopped has printed can still be read.
-    if (what !== 'read' || this.state !== 'stopped') await this.#awake()
+    if (what !== 'read' || this.state !== 'stopped') {
+      await this.#awake()
+      this.#insist()
+    }
     const recording = this.#record(what, given.length === 0 ? {} : { input: given.length === 1 ? given[0] : given })
     try {
       const output: unknown = await (method.apply(this.node, [...given]) as unknown)
@@ -252,7 +260,14 @@ export class ManagedNode implements Node {
 
   /** Only one that was never started is started by being used: one that was stopped was meant to be. */
   async #awake(): Promise<void> {
-    if (this.#state === 'created' || this.#state === 'starting') await this.start()
+    if (this.#state !== 'created' && this.#state !== 'starting') return
+    await this.#inTurn(async () => {
+      if (this.#state === 'created') await this.#begin()
+    })
+  }
+
+  /** Asked right before something begins: whatever was waited for, it may have been stopped meanwhile. */
+  #insist(): void {
     if (this.#state === 'ready' || this.#state === 'busy') return
     throw new NerveError(
       'not-ready',

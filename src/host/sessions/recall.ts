@@ -37,7 +37,7 @@ export class Recall {
   readonly #plans: readonly SessionPlan[]
   readonly #sessions: SessionManager
   readonly #store: SessionStore | undefined
-  readonly #opened = new Set<Session>()
+  readonly #opened = new Map<string, Promise<Session>>()
   #known: ReadonlyMap<string, Known> = new Map()
   #nodes: ReadonlyMap<string, AnyNode> = new Map()
 
@@ -92,7 +92,7 @@ export class Recall {
 
   /** Closes what was opened here, and leaves running what can live without this process. */
   async close(): Promise<void> {
-    for (const session of this.#opened) await session.detach()
+    for (const opened of this.#opened.values()) await (await opened.catch(() => undefined))?.detach()
   }
 
   async #session(session: string, stamp: string | undefined): Promise<Known> {
@@ -153,9 +153,9 @@ export class Recall {
   async #open(name: string): Promise<Session> {
     const there = this.#sessions.get(name)
     if (there !== undefined) return there
-    const session = await this.#sessions.open(name)
-    this.#opened.add(session)
-    return session
+    const opened = this.#sessions.open(name)
+    this.#opened.set(name, opened)
+    return opened
   }
 }
 

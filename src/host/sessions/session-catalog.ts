@@ -24,14 +24,22 @@ export async function sessionCatalog(dir: string, plans: readonly SessionPlan[])
   for (const session of [...new Set([...plans.map(({ name }) => name), ...(await store.names())])].toSorted()) {
     const record = await store.read(session)
     const plan = plans.find(({ name }) => name === session)
-    const planned = (plan?.nodes ?? []).map(plannedRecord)
-    const names = new Set(planned.map(({ name }) => name))
     const tags = plan?.tags ?? record?.tags ?? []
+    const planned = plan === undefined ? [] : plannedEntries({ ...plan, tags })
+    const names = new Set(planned.map(({ name }) => name))
     const recorded = (record?.members ?? []).filter(({ name, within }) => !names.has(name) && !names.has(within ?? ''))
-    for (const [members, isPlanned] of [[planned, true] as const, [recorded, false] as const])
-      for (const member of members) found.push({ session, tags, planned: isPlanned, ...paneOf(member), ...member })
+    found.push(...planned)
+    for (const member of recorded) found.push({ session, tags, planned: false, ...paneOf(member), ...member })
   }
   return found
+}
+
+/** What a plan says is in a session. */
+export function plannedEntries({ name: session, tags = [], nodes = [] }: SessionPlan): readonly CatalogEntry[] {
+  return nodes.map((item) => {
+    const member = plannedRecord(item)
+    return { session, tags, planned: true, ...paneOf(member), ...member }
+  })
 }
 
 /** One session, as it is planned and recorded. */

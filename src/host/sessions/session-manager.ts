@@ -11,6 +11,7 @@ import {
   type SessionPlan,
   type Stopped,
 } from './session.ts'
+import { HostSessions } from './host-sessions.ts'
 import { holdSession } from './session-lock.ts'
 import { SessionStore, type MemberRecord, type SessionRecord } from './session-store.ts'
 
@@ -54,9 +55,6 @@ export interface SessionManager {
   forget(name: string, member: string): Promise<void>
 }
 
-/** The open sessions of each host, whichever manager opened them. */
-const opened = new WeakMap<Host, Map<string, Session>>()
-
 export function createSessionManager(host: Host, options: SessionManagerOptions = {}): SessionManager {
   const dir = options.dir ?? host.dir
   return new LocalManager(host, dir === undefined ? options : { ...options, dir })
@@ -70,8 +68,9 @@ class LocalManager implements SessionManager {
   readonly #options: Omit<SessionManagerOptions, 'plans'>
   /** Without a folder there are only the open ones. */
   readonly #store: SessionStore | undefined
-  readonly #open: Map<string, Session>
-  readonly #opening = new Map<string, Promise<Session>>()
+  readonly #there: HostSessions
+  /** What `open` is at. */
+  readonly #needed = new Map<string, Promise<Session>>()
   readonly #plans: ReadonlyMap<string, SessionPlan>
 
   constructor(host: Host, options: SessionManagerOptions) {
@@ -79,8 +78,7 @@ class LocalManager implements SessionManager {
     const { plans = [], ...rest } = options
     this.#options = rest
     this.#plans = new Map(plans.map((plan) => [plan.name, plan]))
-    this.#open = opened.get(host) ?? new Map<string, Session>()
-    opened.set(host, this.#open)
+    this.#there = HostSessions.of(host)
     this.#store = options.dir === undefined ? undefined : new SessionStore(options.dir)
   }
 
@@ -92,24 +90,27 @@ class LocalManager implements SessionManager {
         `There is a session '${options.name}' already. Restore it, remove it, or choose another name.`,
       )
     }
-    return this.#openOne({ ...this.#options, ...options }, { opened })
+    return this.#there.inTurn(options.name, () => this.#openOne({ ...this.#options, ...options }, { opened }))
   }
 
-  async restore(name: string, options: RestoreOptions = {}): Promise<Session> {
-    const there = this.#open.get(name)
-    if (there !== undefined && byItself.delete(there)) return there
-    const before = await this.record(name)
-    const { factory = nodeFactory } = this.#options
-    const names = this.#host.registry.names
-    const nodes = this.#open.has(name) ? [] : await restoredMembers(before, { ...options, factory, names })
-    return this.#openOne({ ...this.#options, name, tags: before.tags, nodes }, { before })
+  restore(name: string, options: RestoreOptions = {}): Promise<Session> {
+    return this.#there.inTurn(name, async () => {
+      const there = this.get(name)
+      if (there !== undefined && byItself.delete(there)) return there
+      const before = await this.record(name)
+      const { factory = nodeFactory } = this.#options
+      const names = this.#host.registry.names
+      const nodes = there === undefined ? await restoredMembers(before, { ...options, factory, names }) : []
+      return this.#openOne({ ...this.#options, name, tags: before.tags, nodes }, { before })
+    })
   }
 
   open(name: string): Promise<Session> {
-    const there = this.#open.get(name)
+    const there = this.get(name)
     if (there !== undefined) return Promise.resolve(there)
-    const under = this.#opening.get(name) ?? this.#openNeeded(name).finally(() => this.#opening.delete(name))
-    this.#opening.set(name, under)
+    const open = async (): Promise<Session> => this.get(name) ?? this.#openNeeded(name)
+    const under = this.#needed.get(name) ?? this.#there.inTurn(name, open).finally(() => this.#needed.delete(name))
+    this.#needed.set(name, under)
     return under
   }
 
@@ -128,11 +129,11 @@ class LocalManager implements SessionManager {
   }
 
   get(name: string): Session | undefined {
-    return this.#open.get(name)
+    return this.#there.open.get(name)
   }
 
   async record(name: string): Promise<SessionRecord> {
-    const found = this.#open.get(name)?.toJSON() ?? (await this.#store?.read(name))
+    const found = this.get(name)?.toJSON() ?? (await this.#store?.read(name))
     if (found !== undefined) return found
     throw unknownSession(name)
   }
@@ -146,19 +147,19 @@ class LocalManager implements SessionManager {
   }
 
   async list(): Promise<readonly SessionSummary[]> {
-    const names = new Set([...((await this.#store?.names()) ?? []), ...this.#open.keys()])
+    const names = new Set([...((await this.#store?.names()) ?? []), ...this.#there.open.keys()])
     const found: SessionSummary[] = []
     for (const name of [...names].toSorted()) {
       const record = await this.#readable(name)
       if (record === undefined) continue
       const { tags, created, members } = record
-      found.push({ name, tags, created, open: this.#open.has(name), members: members.length })
+      found.push({ name, tags, created, open: this.get(name) !== undefined, members: members.length })
     }
     return found
   }
 
   async close(name: string): Promise<Stopped> {
-    const session = this.#open.get(name)
+    const session = await this.#there.settled(name)
     if (session !== undefined) return session.close()
     // Closed already, or never known: only the second is a mistake.
     await this.record(name)
@@ -166,11 +167,19 @@ class LocalManager implements SessionManager {
   }
 
   async closeAll(): Promise<readonly Stopped[]> {
-    return Promise.all([...this.#open.values()].map((session) => session.close()))
+    return this.#each((session) => session.close())
   }
 
   async detachAll(): Promise<readonly Stopped[]> {
-    return Promise.all([...this.#open.values()].map((session) => session.detach()))
+    return this.#each((session) => session.detach())
+  }
+
+  async #each(end: (session: Session) => Promise<Stopped>): Promise<readonly Stopped[]> {
+    const ended = this.#there.names().map(async (name) => {
+      const session = await this.#there.settled(name)
+      return session === undefined ? [] : [await end(session)]
+    })
+    return (await Promise.all(ended)).flat()
   }
 
   async remove(name: string): Promise<void> {
@@ -198,10 +207,10 @@ class LocalManager implements SessionManager {
       ...hooks,
       save: async (record) => this.#store?.write(record),
       closed: (session) => {
-        if (this.#open.get(options.name) === session) this.#open.delete(options.name)
+        if (this.get(options.name) === session) this.#there.open.delete(options.name)
       },
     })
-    this.#open.set(options.name, mine)
+    this.#there.open.set(options.name, mine)
     return mine
   }
 

@@ -94,7 +94,7 @@ function taken({ name, within: outer }: Planned, there: Planned): NerveError {
 
 /** The definition under another name. */
 export function renamed(definition: AnyDefinition, name: string): AnyDefinition {
-  const { kind, options, check, outline, inner, fork, makes } = definition
+  const { kind, options, check, outline, inner, always, fork, makes } = definition
   return {
     kind,
     name,
@@ -103,6 +103,7 @@ export function renamed(definition: AnyDefinition, name: string): AnyDefinition 
     ...(check === undefined ? {} : { check: (names) => definition.check?.(names) ?? [] }),
     ...(outline === undefined ? {} : { outline: () => ({ ...definition.outline?.(), id: name, kind }) }),
     ...(inner === undefined ? {} : { inner: () => definition.inner?.() ?? [] }),
+    ...(always === undefined ? {} : { always: () => definition.always?.() ?? [] }),
     ...(fork === undefined ? {} : { fork: (copy) => definition.fork?.(copy) as AnyDefinition }),
     ...(makes === undefined ? {} : { makes: () => definition.makes?.() ?? new Map() }),
   }

@@ -10,6 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import { guardProcess, guardTree, releaseTree } from '../process-guard.ts'
+import { kinOf } from '../process-tree.ts'
 import type { AgentOpen, AgentSession, SessionRef } from './adapter.ts'
 import { signalGroup } from './agent-process.ts'
 import { endTree, leaseSession } from './session-lease.ts'
@@ -41,6 +42,7 @@ export class AgentOpening {
   readonly #plan: OpeningPlan
   readonly #givenUp = new AbortController()
   readonly #holds = new Map<string, () => void>()
+  readonly #pids: number[] = []
   #over: (() => void) | undefined
   /** The session, once it is open. */
   opened: AgentSession | undefined
@@ -72,12 +74,13 @@ export class AgentOpening {
     const session = await this.session.catch(() => undefined)
     // What did not open has been ended already.
     if (session === undefined) return
+    const kin = await kinOf(this.#pids)
     // What cannot be told to end is ended all the same.
     await atMost(
       CLOSE_MS,
       session.close().catch(() => undefined),
     )
-    await this.#end()
+    await this.#end(kin)
   }
 
   async #open(): Promise<AgentSession> {
@@ -95,16 +98,18 @@ export class AgentOpening {
       return session
     } catch (error) {
       this.#givenUp.abort(error)
-      if (opening !== undefined) await endTree(this.mark)
+      const kin = await kinOf(this.#pids)
+      if (opening !== undefined) await endTree(this.mark, kin)
       // One that opens after all is closed at once, and what it has started until then ends with it.
       const stray = opening?.then((session) => session.close()).catch(() => undefined)
       await atMost(CLOSE_MS, stray ?? Promise.resolve())
-      await this.#end()
+      await this.#end(kin)
       throw isNerveError(error) ? error : notOpened(this.#plan.node, error)
     }
   }
 
   #started(pid: number): void {
+    this.#pids.push(pid)
     if (this.#givenUp.signal.aborted) signalGroup({ pid }, 'SIGKILL')
     else guardProcess(this.mark, pid)
   }
@@ -125,8 +130,8 @@ export class AgentOpening {
     }
   }
 
-  async #end(): Promise<void> {
-    await endTree(this.mark)
+  async #end(kin: ReadonlySet<string>): Promise<void> {
+    await endTree(this.mark, kin)
     releaseTree(this.mark)
     for (const letGo of this.#holds.values()) letGo()
     this.#holds.clear()

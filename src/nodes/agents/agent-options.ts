@@ -140,7 +140,7 @@ export function planAgent<Value>(id: string, options: AgentNodeOptions<Value>): 
     gateway: options.gateway,
     native: options.native,
     // Its session knows what it did: after a crash it goes on there.
-    policy: { effect: 'resumable', ...options.policy },
+    policy: { effect: 'resumable', recordInput: true, ...options.policy },
   }
 }
 

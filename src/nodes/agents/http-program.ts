@@ -46,7 +46,7 @@ export class HttpProgram {
     return new Promise((resolve) => {
       const hear = (piece: Buffer): void => {
         said = `${said}${piece.toString()}`.slice(-SAID_CHARACTERS)
-        const [, found] = /listening on (http\S+)/.exec(said) ?? []
+        const found = addressIn(said)
         if (found === undefined) return
         stdout.off('data', hear).resume()
         resolve(found)
@@ -94,6 +94,11 @@ export class HttpProgram {
   #failed(how: string): NerveError {
     return new NerveError('agent-failed', `${this.#name} ${how}`, { retry: 'later' })
   }
+}
+
+/** Where it says that it listens: not before it has said all of it. */
+export function addressIn(said: string): string | undefined {
+  return /listening on (https?:\/\/\S+)\s/.exec(said)?.[1]
 }
 
 async function* eventsIn<Event>(name: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<Event, void> {

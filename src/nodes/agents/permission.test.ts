@@ -39,6 +39,23 @@ describe('a rule', () => {
     ['fetch(https://example.com/*)', request('WebFetch', 'fetch', { url: 'https://example.com.evil.org/x' }), 'ask'],
     ['shell(git *)', request('exec', 'shell', { command: ['git', 'log'] }), 'allow'],
     ['*', bash('anything; at all'), 'allow'],
+    ['shell(git branch -d *)', bash('git branch -D main'), 'ask'],
+    ['edit(src/*)', request('Edit', 'edit', { file_path: 'SRC/a.ts' }), 'ask'],
+    ['shell(git *)', request('Bash', 'shell', { command: 'rm x', paths: ['git log'] }), 'ask'],
+    ['shell(git *)', request('Bash', 'shell', { command: 'git log', cmd: 'rm x' }), 'ask'],
+    ['shell(git *)', request('Bash', 'shell', { command: 'git log', path: 'x', query: 'y' }), 'allow'],
+    ['shell(git)', request('run', 'shell', { command: 'git', args: ['push'] }), 'ask'],
+    ['shell(git *)', request('run', 'shell', { command: 'git log', args: ['; rm'] }), 'ask'],
+    ['shell(git *)', request('run', 'shell', { command: 'git -P', args: ['log'] }), 'allow'],
+    ['edit(src/*)', request('Edit', 'edit', { file_path: '/etc/x', path: 'src/a' }), 'ask'],
+    ['edit(src/*)', request('Edit', 'edit', { command: 'src/a', path: '/etc/x' }), 'ask'],
+    ['edit(src/*)', request('Edit', 'edit', { command: 'create', path: 'src/a (1)' }), 'allow'],
+    ['fetch(https://a.org/*)', request('Web', 'fetch', { url: 'https://b.org', path: 'https://a.org/' }), 'ask'],
+    ['fetch(https://a.org/*)', request('Web', 'fetch', { url: 'https://a.org/?x=1&y=(2)' }), 'allow'],
+    ['bash(git *)', request('bash', 'other', { command: 'git log; rm x' }), 'ask'],
+    ['bash(git *)', request('bash', 'other', { title: 'git log; rm x' }), 'ask'],
+    ['mcp__sh__run(git *)', request('mcp__sh__run', 'mcp', { command: 'git log; rm x' }), 'ask'],
+    ['mcp__web__get(https://*)', request('mcp__web__get', 'mcp', { url: 'https://a.org/?x=1&y=(2)' }), 'allow'],
   ] as const)('%s about %j: %s', (rule, asked, expected) => {
     expect(said({ allow: [rule] }, asked)).toBe(expected)
   })
@@ -52,6 +69,10 @@ describe('a rule', () => {
     'git log `rm -rf .`',
     'git log\nrm -rf .',
     'git log & rm -rf .',
+    `git log *(e:'rm -rf .':)`,
+    'git log (rm -rf .)',
+    "git log ${x:=$'\\x60rm -rf .\\x60'} ${x@P}",
+    'git log !rm',
   ])('for one command does not allow %j', (command) => {
     expect(said({ allow: ['shell(git *)'] }, bash(command))).toBe('ask')
   })
@@ -83,6 +104,12 @@ describe('a rule', () => {
     'echo `git push`',
     '! git push',
     'git ${x} push',
+    `ls *(e:'git push':)`,
+    'ls *(Ne{git push})',
+    'ls =(git push)',
+    'ls; and git push',
+    'noglob git push',
+    'GIT PUSH',
   ])('that denies finds its command in %j', (command) => {
     expect(said({ deny: ['shell(git push*)', 'shell(git * push*)'], otherwise: 'allow' }, bash(command))).toBe('deny')
   })

@@ -8,7 +8,8 @@
 import { relative, resolve } from 'node:path'
 import type { JsonSchema } from '../../base/json-schema.ts'
 import { NerveError } from '../../base/nerve-error.ts'
-import type { PermissionDecision, PermissionRequest } from './adapter.ts'
+import type { PermissionDecision, PermissionRequest, ToolKind } from './adapter.ts'
+import { isOneCommand } from './one-command.ts'
 
 export interface PermissionRules {
   readonly allow?: readonly string[]
@@ -38,16 +39,20 @@ interface Rule {
 }
 
 const RULE = /^([\w*:.-]+)(?:\((.*)\))?$/s
-const NOT_ONE_COMMAND = /[;&|`<>\n\r]|\$\(/
 
 export function planPermission(what: string, policy: PermissionPolicy = 'ask'): PermissionPlan {
   const { allow = [], deny = [], otherwise = 'ask' } = typeof policy === 'string' ? { otherwise: policy } : policy
   if (otherwise !== 'allow' && otherwise !== 'deny' && otherwise !== 'ask')
     throw new NerveError('bad-option', `${what}: permission is ${JSON.stringify(otherwise)}; give allow, deny or ask.`)
-  return { allow: allow.map((text) => ruleOf(what, text)), deny: deny.map((text) => ruleOf(what, text)), otherwise }
+  return {
+    allow: allow.map((text) => ruleOf(what, text)),
+    deny: deny.map((text) => ruleOf(what, text, 'i')),
+    otherwise,
+  }
 }
 
-function ruleOf(what: string, text: unknown): Rule {
+/** Small letters are not capital ones (`git branch -d`, `-D`), but one that denies does not look so closely. */
+function ruleOf(what: string, text: unknown, flags = ''): Rule {
   const [, tool, input] = (typeof text === 'string' ? RULE.exec(text) : null) ?? []
   if (tool === undefined)
     throw new NerveError(
@@ -55,12 +60,17 @@ function ruleOf(what: string, text: unknown): Rule {
       `${what}: ${JSON.stringify(text)} is no rule. Give a tool or a kind of tool, such as read, Edit(src/**) or shell(git *).`,
     )
   const exact = input?.includes('*') === false
-  return { text: text as string, tool: globOf(tool), input: input === undefined ? undefined : globOf(input), exact }
+  return {
+    text: text as string,
+    tool: globOf(tool, 'i'),
+    input: input === undefined ? undefined : globOf(input, flags),
+    exact,
+  }
 }
 
-function globOf(text: string): RegExp {
+function globOf(text: string, flags: string): RegExp {
   const pieces = text.split('*').map((piece) => piece.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
-  return new RegExp(`^${pieces.join('.*')}$`, 'is')
+  return new RegExp(`^${pieces.join('.*')}$`, `s${flags}`)
 }
 
 /** What the rules say; `ask` when a person has to. Paths in rules are from `cwd`. */
@@ -77,7 +87,7 @@ function allows({ tool, input, exact }: Rule, request: Matched, cwd: string): bo
   if (!tool.test(request.tool) && !tool.test(request.kind)) return false
   if (input === undefined) return true
   return subjectsOf(request).every((subject) => {
-    if (request.kind === 'shell') return input.test(subject) && (exact || !NOT_ONE_COMMAND.test(subject))
+    if (isCommand(request, subject)) return input.test(subject) && (exact || isOneCommand(subject))
     return formsOf(request, subject, cwd).some((form) => input.test(form))
   })
 }
@@ -87,9 +97,15 @@ function denies({ tool, input }: Rule, request: Matched, cwd: string): boolean {
   if (!tool.test(request.tool) && !tool.test(request.kind)) return false
   if (input === undefined) return true
   return subjectsOf(request).some((subject) => {
-    const parts = request.kind === 'shell' ? commandsIn(subject) : formsOf(request, subject, cwd)
+    const parts = isCommand(request, subject) ? commandsIn(subject) : formsOf(request, subject, cwd)
     return [subject, ...parts].some((part) => input.test(part))
   })
+}
+
+/** Also that of a tool of which nothing is known. */
+function isCommand({ kind, input }: Matched, subject: string): boolean {
+  if (kind === 'shell' || textsIn(input, COMMANDS).includes(subject)) return true
+  return kind === 'other' && subjectIn(input) === undefined
 }
 
 /** A file is the same file by whatever path it is named. */
@@ -101,12 +117,18 @@ function formsOf({ kind }: Matched, subject: string, cwd: string): readonly stri
 
 /** What comes before a command without being another one. */
 const BEFORE =
-  /^(?:(?:[!{]|if|then|elif|else|while|until|do|time|command|builtin|eval|exec|env|nohup|sudo|xargs|(?:\S*\/)?(?:ba|da|k|z)?sh -\w*c|\w+=\S*) )+/
+  /^(?:(?:[!{]|if|then|elif|else|while|until|do|time|and|or|not|begin|noglob|command|builtin|eval|exec|env|nohup|nice|sudo|doas|xargs|(?:\S*\/)?(?:ba|da|k|z)?sh -\w*c|\w+=\S*) )+/
+
+const BETWEEN = /[;&|`<>\n\r]|\$\(/
+
+/** In zsh a pattern can say what runs for each file that it matches: `*(e:'touch this':)`. */
+const QUALIFIER = /\([^\s()]*?(?:e\W|\+)([^()]*)/g
 
 /** The commands in a line of a shell, also those that are written in a roundabout way. */
 function commandsIn(line: string): readonly string[] {
   const plain = line.replaceAll(/\\\r?\n/g, '').replaceAll(/\$?['"]|\\/g, '')
-  const parts = [line, plain].flatMap((text) => text.split(NOT_ONE_COMMAND)).concat(plain.split(/[;&|`<>\n\r()]/))
+  const parts = [line, plain].flatMap((text) => text.split(BETWEEN)).concat(plain.split(/[;&|`<>\n\r()]/))
+  for (const [, run = ''] of plain.matchAll(QUALIFIER)) parts.push(run, run.slice(0, -1))
   return parts.flatMap((part) => {
     const words = part.trim().replaceAll(/\s+/g, ' ')
     const command = words.replace(BEFORE, '')
@@ -114,25 +136,50 @@ function commandsIn(line: string): readonly string[] {
   })
 }
 
-const SUBJECTS = 'command cmd file_path path filePath filepath notebook_path url pattern query'.split(' ')
+const COMMANDS = ['command', 'cmd']
+const FILES = ['paths', 'file_path', 'path', 'filePath', 'filepath', 'notebook_path']
+const SUBJECTS = [...COMMANDS, ...FILES, 'url', 'pattern', 'query']
+
+/** What a tool of a kind goes by. A model may write other fields beside these, which the tool does not look at. */
+const FIELDS: Readonly<Partial<Record<ToolKind, readonly string[]>>> = {
+  shell: COMMANDS,
+  edit: FILES,
+  read: FILES,
+  fetch: ['url'],
+}
 
 /** What a rule's brackets are about: all of it. */
-function subjectsOf({ input, title }: Matched): readonly string[] {
+function subjectsOf({ kind, input, title }: Matched): readonly string[] {
   if (typeof input === 'string') return [input]
-  const paths = (input as { readonly paths?: unknown } | null | undefined)?.paths
-  if (Array.isArray(paths) && paths.length > 0) return paths.map(String)
+  for (const fields of [FIELDS[kind] ?? [], ['paths'], COMMANDS]) {
+    const found = textsIn(input, fields)
+    if (found.length > 0) return kind === 'shell' ? [...found, ...withArguments(input, found)] : found
+  }
   return [subjectIn(input) ?? title]
+}
+
+/** Whether the tool looks at them is not known: both have to be right. */
+function withArguments(input: unknown, commands: readonly string[]): readonly string[] {
+  return textsIn(input, ['args']).flatMap((given) => commands.map((command) => `${command} ${given}`))
 }
 
 /** The command, the file or the address in the input of a tool. */
 export function subjectIn(input: unknown): string | undefined {
-  const fields = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {}
   for (const name of SUBJECTS) {
-    const value = fields[name]
-    if (typeof value === 'string') return value
-    if (Array.isArray(value)) return value.join(' ')
+    const texts = textsIn(input, [name])
+    if (texts.length > 0) return texts.join(' ')
   }
   return undefined
+}
+
+function textsIn(input: unknown, names: readonly string[]): readonly string[] {
+  const fields = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {}
+  return names.flatMap((name) => {
+    const value = fields[name]
+    if (name === 'paths' && Array.isArray(value)) return value.map(String)
+    if (Array.isArray(value)) return [value.join(' ')]
+    return typeof value === 'string' ? [value] : []
+  })
 }
 
 export const CHOICES = ['allow', 'deny'] as const

@@ -41,9 +41,9 @@ export async function leaseSession(ref: SessionRef, holder: Omit<Holder, 'pid'>)
   }
 }
 
-/** Ends everything that carries the mark. */
-export async function endTree(mark: string): Promise<void> {
-  await killTree({ mark, root: -1, rootEnded: () => true }, GRACE_MS)
+/** Ends everything that carries the mark, and what is known to belong to it. */
+export async function endTree(mark: string, kin?: ReadonlySet<string>): Promise<void> {
+  await killTree({ mark, root: -1, rootEnded: () => true }, GRACE_MS, kin)
 }
 
 function filesOf({ agent, id }: SessionRef, node: string): { readonly lock: string; readonly record: string } {

@@ -16,6 +16,9 @@ it.each([
   ["bash -c 'git status' rm", "bash -c 'git status' rm"],
   ['bash -c git$(rm)', 'bash -c git$(rm)'],
   ["bash -c 'open", "bash -c 'open"],
+  // What the first shell puts in is read once more by the second.
+  ['bash -c "git log $x"', 'bash -c "git log $x"'],
+  ['bash -c "git log `x`"', 'bash -c "git log `x`"'],
 ])('%j means %j', (line, command) => {
   expect(commandIn(line)).toBe(command)
 })

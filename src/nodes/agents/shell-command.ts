@@ -1,6 +1,6 @@
 /** The command in a line that hands it to a shell, such as `/bin/bash -lc 'git status'`: rules are about that one. */
 const HANDED = /^(?:\S*\/)?(?:ba|da|k|z)?sh -l?c (.+)$/s
-const PIECE = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\;&|`<>()$]+)/gsy
+const PIECE = /'([^']*)'|"((?:[^"\\$`]|\\.)*)"|\\(.)|([^\s'"\\;&|`<>()$]+)/gsy
 
 export function commandIn(line: string): string {
   const word = HANDED.exec(line)?.[1]

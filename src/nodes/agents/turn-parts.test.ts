@@ -50,6 +50,15 @@ describe('the parts of a turn', () => {
     ])
   })
 
+  it('have text of a tool also when it said nothing, or something else than text', async () => {
+    const turn = new TurnParts()
+    const parts = turn.begin(sent)
+    for (const [at, output] of [undefined, null, '', { two: 2 }].entries()) turn.toolEnd(`${at}`, true, output)
+    turn.end('done')
+    const said = (await all(parts)).flatMap((part) => (part.type === 'tool-end' ? [part.output] : []))
+    expect(said).toEqual(['', '', '', '{"two":2}'])
+  })
+
   it('end with what could not be sent; but not with that of the turn before', async () => {
     const turn = new TurnParts()
     const late = Promise.withResolvers<void>()

@@ -102,10 +102,11 @@ export class TurnParts {
     this.#push({ type: 'tool-start', id, tool, input })
   }
 
-  toolEnd(id: string, ok: boolean, output: unknown = ''): void {
+  toolEnd(id: string, ok: boolean, output?: unknown): void {
     if (this.#tools.get(id)?.state === 'ended') return
     this.#tools.set(id, { call: '', state: 'ended' })
-    this.#push({ type: 'tool-end', id, ok, output: typeof output === 'string' ? output : JSON.stringify(output) })
+    const said = output ?? ''
+    this.#push({ type: 'tool-end', id, ok, output: typeof said === 'string' ? said : JSON.stringify(said) })
   }
 
   retry(message = ''): void {

@@ -24,7 +24,7 @@ describe('the options of a Claude in a terminal', () => {
     const { config } = node.info()
     expect(config).toMatchObject({ env: ['TOKEN'], args: ['--model', 'opus'], timeout: 60_000, session: node.session })
     expect(JSON.stringify(node.info())).not.toContain('hidden')
-    expect(node.policy).toEqual({ effect: 'resumable' })
+    expect(node.policy).toEqual({ effect: 'resumable', recordInput: true })
   })
 
   it('make another conversation for each node, and for each copy', () => {

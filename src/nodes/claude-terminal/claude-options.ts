@@ -85,7 +85,7 @@ export function planClaude(id: string, given: ClaudeTerminalOptions): ClaudePlan
     timeoutMs: timeout === undefined ? FOREVER : milliseconds(timeout, 'timeout'),
     startTimeoutMs: milliseconds(startTimeout ?? '25s', 'startTimeout'),
     // The conversation is kept, so a step that was cut off can go on from what it holds.
-    policy: { effect: 'resumable', ...policy },
+    policy: { effect: 'resumable', recordInput: true, ...policy },
   }
 }
 

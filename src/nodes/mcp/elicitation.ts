@@ -65,7 +65,7 @@ function problemsOf(
   const names = Object.keys(properties)
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
     return [{ message: `give an object with ${names.join(', ')}, or ${DECLINE}` }]
-  const missing = required.filter((name) => !(name in answer))
+  const missing = required.filter((name) => !Object.hasOwn(answer, name))
   const problems = missing.map((name) => ({ message: 'is missing', path: [name] }))
   for (const [name, value] of Object.entries(answer)) {
     const field = properties[name]

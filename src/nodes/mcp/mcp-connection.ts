@@ -11,7 +11,7 @@ import { commandEnvironment } from '../bash-environment.ts'
 import { importNamed } from '../import-named.ts'
 import { guardProcess, guardTree, releaseTree } from '../process-guard.ts'
 import { MARK_NAME } from '../process-table.ts'
-import { killTree } from '../process-tree.ts'
+import { killTree, kinOf } from '../process-tree.ts'
 import type { HttpPlan, McpPlan, ProgramPlan } from './mcp-options.ts'
 
 const PACKAGE = '@modelcontextprotocol/client'
@@ -37,7 +37,8 @@ interface Link {
   readonly transport: Transport
   /** Called when the transport has started. */
   readonly started: () => void
-  readonly stop: () => Promise<void>
+  /** Called before it is told to end; what this gives ends what is left. */
+  readonly ending: () => Promise<() => Promise<void>>
   /** The last that the server said on stderr. */
   readonly lastWords: () => string
 }
@@ -87,10 +88,11 @@ export class McpConnection {
 
   async close(): Promise<void> {
     delete this.client.onclose
+    const stop = await this.#link.ending()
     try {
       await this.client.close()
     } finally {
-      await this.#link.stop()
+      await stop()
     }
   }
 }
@@ -105,7 +107,7 @@ async function overHttp({ url, headers }: HttpPlan): Promise<Link> {
   return {
     transport: new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { ...headers } } }),
     started: () => undefined,
-    stop: async () => undefined,
+    ending: async () => async () => undefined,
     lastWords: () => '',
   }
 }
@@ -134,10 +136,14 @@ async function asProgram({ command, args, cwd, ...named }: ProgramPlan): Promise
       root = transport.pid ?? undefined
       if (root !== undefined) guardProcess(mark, root)
     },
-    stop: async () => {
-      // The first process may be gone, and its number somebody else's: what it started is found by its mark.
-      await killTree({ mark, root: root ?? -1, rootEnded: () => true }, GRACE_MS)
-      releaseTree(mark)
+    ending: async () => {
+      const first = root ?? transport.pid ?? undefined
+      const kin = await kinOf(first === undefined ? [] : [first])
+      return async () => {
+        // The first process may be gone, and its number somebody else's: what it started is found by its mark.
+        await killTree({ mark, root: root ?? -1, rootEnded: () => true }, GRACE_MS, kin)
+        releaseTree(mark)
+      }
     },
     lastWords: () => said.trim(),
   }

@@ -63,7 +63,7 @@ export function planMcp(id: string, options: McpOptions): McpPlan {
     timeoutMs: milliseconds(options.timeout ?? '10m', 'timeout'),
     startTimeoutMs: milliseconds(options.startTimeout ?? '30s', 'startTimeout'),
     // Nobody knows what a tool does: after a crash, a person decides whether a call is made again.
-    policy: { effect: 'once', ...options.policy },
+    policy: { effect: 'once', recordInput: true, ...options.policy },
   }
 }
 

@@ -68,10 +68,13 @@ async function callOnce(ctx: Context, { plan, messages, step }: Talk, { used, fi
     toolChoice: last ? 'none' : first || plan.toolChoice === 'none' ? plan.toolChoice : 'auto',
     structured: plan.answer !== undefined,
   }
+  const input = unsaid(messages)
   return step((call) => callFirst(plan, request, call), {
+    // What tools gave is in the journal already.
+    recordInput: input.some(({ role }) => role === 'user'),
     ...plan.policy,
     label: 'model',
-    input: unsaid(messages),
+    input,
     onError: plan.models.length > 1 ? { fallback: (call, error) => callOthers(plan, request, call, error) } : 'fail',
   })
 }

@@ -35,7 +35,7 @@ export class TmuxControl {
   onOutput: (pane: string, bytes: Buffer) => void = () => undefined
 
   constructor({ program, socket, args, env }: TmuxWish) {
-    this.#child = spawn(program, ['-L', socket, '-f', '/dev/null', '-C', ...args], { env })
+    this.#child = spawn(program, ['-u', '-L', socket, '-f', '/dev/null', '-C', ...args], { env })
     const { stdout, stderr, stdin } = this.#child
     // Bytes as characters, one for one: what panes print may be no UTF-8.
     stdout.setEncoding('latin1').on('data', (text: string) => this.#read(text))

@@ -151,6 +151,6 @@ export class TmuxPanes implements PanePort {
   }
 
   #asking(args: readonly string[]) {
-    return { program: this.#program, args: ['-L', this.#socket, '-f', '/dev/null', ...args], env: this.#env }
+    return { program: this.#program, args: ['-u', '-L', this.#socket, '-f', '/dev/null', ...args], env: this.#env }
   }
 }

@@ -142,7 +142,7 @@ export function planTerminal(id: string, options: TerminalOptions): TerminalPlan
     // Multiplexers answer by themselves.
     answers: pane === undefined && (options.answers ?? (shellKind(command) === 'fish' ? 'shell' : false)),
     handshake: pane === undefined ? needsHandshake() : survives(pane),
-    policy: { effect: resumes ? 'resumable' : 'once', ...options.policy },
+    policy: { effect: resumes ? 'resumable' : 'once', recordInput: true, ...options.policy },
   }
 }
 

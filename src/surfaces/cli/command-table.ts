@@ -1,4 +1,5 @@
 /** Every command as data. Nothing here may load anything else: `--help` reads only this. */
+import { CALL } from './call-command.ts'
 import type { CommandSpec, OptionSpec } from './command-spec.ts'
 import { GATEWAY } from './gateway-commands.ts'
 import { MCP } from './mcp-command.ts'
@@ -60,11 +61,15 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'show',
-    usage: 'RUN',
-    summary: 'show a run: steps, times, errors, questions, cost',
-    about: 'RUN is an id, the beginning of one, or `last` for the newest run; so in every command.',
-    takes: [1, 1],
-    examples: [['nerve show last', 'the newest run']],
+    usage: 'RUN [PATH]',
+    summary: 'show a run: steps, times, errors, questions, cost; or one place in it',
+    about:
+      'RUN is an id, the beginning of one, or `last` for the newest run; so in every command. With PATH, the address of a step such as review/2/coach: what it was given, what it gave, and everything that happened there.',
+    takes: [1, 2],
+    examples: [
+      ['nerve show last', 'the newest run'],
+      ['nerve show last review/2/coach', 'what the coach was told in the second round, and what it said'],
+    ],
     load: () => import('./commands/show.ts'),
   },
   {
@@ -262,6 +267,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   GATEWAY,
   TOKEN,
   MCP,
+  CALL,
   RALPH,
   {
     name: 'extract',

@@ -1,5 +1,5 @@
 /** What the project has that a command line can name: runs, questions, nodes, sessions, definitions, files. Changes nothing. */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 import { isNerveError } from '../../base/nerve-error.ts'
 import type { InboxRow, RunRow } from '../../host/api.ts'
@@ -38,8 +38,10 @@ function kindOf({ word, option, command }: Place): Kind | undefined {
   if (word === 'PATH') return 'paths'
   if (word === 'DEFINITION') return 'definitions'
   if (word !== 'NAME') return undefined
+  if (command === 'call') return 'contract'
   if (option === 'session' || command.startsWith('session ')) return 'sessions'
   if (command === 'signal') return 'signals'
+  if (command.startsWith('token ') && command !== 'token create') return 'tokens'
   return command.startsWith('node ') && command !== 'node create' ? 'nodes' : undefined
 }
 
@@ -47,6 +49,10 @@ const definitionFiles = async ({ cwd, current }: Asked) =>
   filesFor(cwd, current, (name) => DEFINITIONS.includes(extname(name)) && !/\.d\.[mc]?ts$/.test(name))
 
 const KINDS = {
+  contract: async () => {
+    const { contract } = await import('../../host/contract/contract.ts')
+    return Object.entries(contract).map(([value, { summary }]) => ({ value, about: summary }))
+  },
   definitionFiles,
   files: async ({ cwd, current }: Asked) => filesFor(cwd, current, () => true),
   folders: async ({ cwd, current }: Asked) => filesFor(cwd, current, () => false),
@@ -83,11 +89,21 @@ const KINDS = {
     (await catalog(project)).map(({ name, kind, session }) => ({ value: name, about: `${kind} in ${session}` })),
   sessions: async ({ project }: Asked) =>
     [...new Set((await catalog(project)).map(({ session }) => session))].map((value) => ({ value })),
+  tokens: async ({ project }: Asked) => {
+    const { openTokens, tokensFile } = await import('../server/tokens.ts')
+    const file = tokensFile(project)
+    // Opening it would make it.
+    if (!existsSync(file)) return []
+    return openTokens(file)
+      .list()
+      .map(({ name, scope }) => ({ value: name, about: scope }))
+  },
   definitions: async (asked: Asked) => {
     const runs = await inRuns(asked.project, (host) => host.runs({ limit: 200 }))
     const names = new Set(runs.filter(({ source }) => source !== undefined).map(({ definition }) => definition))
     const planned = (await catalog(asked.project)).filter(({ type }) => type === 'definition')
-    for (const { name } of planned) names.add(name)
+    const { createdNames } = await import('../../host/contract/created-definitions.ts')
+    for (const name of [...planned.map((one) => one.name), ...createdNames(asked.project)]) names.add(name)
     return [...[...names].map((value) => ({ value })), ...(await definitionFiles(asked))]
   },
 } satisfies Readonly<Record<string, (asked: Asked) => Promise<readonly Suggestion[]>>>

@@ -2,6 +2,7 @@
 import { verbOf, type CommandSpec, type CommandTable } from './command-spec.ts'
 import { COMMANDS, GLOBAL_OPTIONS } from './command-table.ts'
 import { parseArguments, type Arguments } from './arguments.ts'
+import { endProcess } from './end-process.ts'
 import { EXIT, UsageError, exitCodeOfError } from './exit-code.ts'
 import { commandHelp, helpData, unknownCommand, unknownVerb, whichVerb } from './help.ts'
 import { createOutput, type Output } from './output.ts'
@@ -74,7 +75,7 @@ async function runCommand(spec: CommandSpec, rest: readonly string[], out: Outpu
 /** A run does not depend on its watchers (`| head -1`); everything else ends with whoever reads it. */
 function leaveWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(EXIT.done)
+    if (error.code === 'EPIPE') endProcess(EXIT.done)
   })
 }
 

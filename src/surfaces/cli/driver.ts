@@ -7,6 +7,7 @@ import { isNerveError } from '../../base/nerve-error.ts'
 import type { Handle, Host, RunEvent, RunRow } from '../../host/api.ts'
 import type { ResumePlan } from '../../journal/events.ts'
 import { Desk } from './desk.ts'
+import { endProcess } from './end-process.ts'
 import { EXIT } from './exit-code.ts'
 import { outcomeOf, type Outcome } from './outcome.ts'
 import type { Output } from './output.ts'
@@ -165,7 +166,7 @@ export class Driver {
 
   #interrupt(): void {
     this.#interrupts += 1
-    if (this.#roots.size === 0 || this.#interrupts > 2) process.exit(this.#interrupts > 2 ? EXIT.cancelled : 130)
+    if (this.#roots.size === 0 || this.#interrupts > 2) endProcess(this.#interrupts > 2 ? EXIT.cancelled : 130)
     this.#desk?.close()
     const cancel = this.#interrupts === 2
     this.#view?.say(

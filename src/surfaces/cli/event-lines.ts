@@ -1,9 +1,9 @@
 /** Events as lines for people. Pure. */
 import { showDuration } from '../../base/duration.ts'
-import type { ErrorData } from '../../base/nerve-error.ts'
+import { withoutStack, type ErrorData } from '../../base/nerve-error.ts'
 import type { RunEvent } from '../../host/api.ts'
 import type { Actor, Usage } from '../../journal/events.ts'
-import { brief, oneLine, withoutStack } from './printable.ts'
+import { brief, oneLine } from './printable.ts'
 
 /** `12:04:31  step-completed     write  1.2s`. */
 export function eventLine(event: RunEvent): string {
@@ -76,7 +76,11 @@ function stepDetail(
 ): string {
   switch (event.type) {
     case 'step-started':
-      return event.attempt > 1 ? `attempt ${event.attempt}` : ''
+      return joined(
+        event.attempt > 1 ? `attempt ${event.attempt}` : '',
+        event.node === undefined ? '' : `${event.node.kind} ${event.node.id}`,
+        event.input === undefined ? '' : brief(event.input),
+      )
     case 'step-completed':
       return joined(spentTime(event), usageText(event.usage), event.attempt > 1 ? `attempt ${event.attempt}` : '')
     case 'step-failed': {

@@ -39,6 +39,7 @@ const BAD_INPUT: readonly ErrorCode[] = [
   'definition-missing',
   'not-found',
   'not-trusted',
+  'nothing-runs',
   'run-ended',
 ]
 

@@ -2,6 +2,7 @@
 /** The command `nerve`. Imports next to nothing, so that --help and --version answer at once. */
 // As a whole: an older Node, which has to be told that it is too old, does not load a file that imports what it lacks.
 import module from 'node:module'
+import { demandOwnEnd, endProcess } from './end-process.ts'
 import { version } from './version.ts'
 
 const OLDEST_NODE = [22, 19] as const
@@ -37,6 +38,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return 2
   }
   quietExperiments()
+  demandOwnEnd(argv.includes('--json'))
   // Commands load a hundred files or so: parsed once, they start in a third of the time.
   module.enableCompileCache()
   const { dispatch } = await import('./dispatch.ts')
@@ -47,7 +49,7 @@ async function main(argv: readonly string[]): Promise<number> {
 function leave(code: number): void {
   // Undoes what redirected it for the workflow.
   Reflect.deleteProperty(process.stdout, 'write')
-  const exit = (): never => process.exit(lost && code === 0 ? 1 : code)
+  const exit = (): never => endProcess(lost && code === 0 ? 1 : code)
   // A write that failed is told of after its callback.
   process.stdout.write('', () => process.stderr.write('', () => setImmediate(exit)))
 }

@@ -51,6 +51,7 @@ const LOOKING: readonly CommandSpec[] = [
         value: 'OP',
         multiple: true,
         help: 'only send, stream, write, run, read, interrupt or close; repeatable',
+        values: ['send', 'stream', 'write', 'run', 'read', 'interrupt', 'close'],
       },
       since: { type: 'string', value: 'TIME', help: 'only from then on: a duration ago (10m, 2d) or a date' },
       inputs: { type: 'boolean', help: 'only what went in' },
@@ -75,11 +76,16 @@ const KEEPING: readonly CommandSpec[] = [
     usage: 'NAME --kind KIND [--command …] [--set field=value …] [--config JSON] [--session NAME]',
     summary: 'record a node in a session of the project',
     about:
-      'KIND is bash, http, identity, terminal, or what nerve.config.ts registers. Nothing starts: a node starts when it is ' +
+      'KIND is bash, http, identity, mcp, terminal, claude-terminal, or what nerve.config.ts registers. Nothing starts: a node starts when it is ' +
       'first used. Defaults of nerve.config.ts are laid under what is given. Secrets are refused, because they would have ' +
       'to be recorded: let the node take them from the environment (--set inherit=…), or make it in nerve.config.ts.',
     options: {
-      kind: { type: 'string', value: 'KIND', help: 'what it is', values: ['bash', 'http', 'identity', 'terminal'] },
+      kind: {
+        type: 'string',
+        value: 'KIND',
+        help: 'what it is',
+        values: ['bash', 'http', 'identity', 'mcp', 'terminal', 'claude-terminal'],
+      },
       command: { type: 'string', value: 'TEXT', help: 'bash: what is run, if not the input; terminal: the program' },
       cwd: { type: 'string', value: 'FOLDER', help: 'where it works (default: the project folder)' },
       timeout: { type: 'string', value: '30s', help: 'how long it may take each time' },

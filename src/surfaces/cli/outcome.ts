@@ -1,4 +1,5 @@
 /** How a driven run came out: the last line of --json, and the closing lines for people. */
+import { withoutStack } from '../../base/nerve-error.ts'
 import { showDuration } from '../../base/duration.ts'
 import type { InboxRow, RunEvent, RunRow } from '../../host/api.ts'
 import type { ResumePlan, Usage } from '../../journal/events.ts'
@@ -7,7 +8,7 @@ import { amount, joined, money } from './event-lines.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
 import type { Output } from './output.ts'
 import { placeLines } from './place-lines.ts'
-import { clean, oneLine, readable, withoutStack } from './printable.ts'
+import { clean, oneLine, readable } from './printable.ts'
 import { deadlineText } from './prompt.ts'
 import type { Tone } from './style.ts'
 
@@ -20,6 +21,8 @@ export interface Outcome {
   readonly end?: Extract<RunEvent, { readonly type: 'run-completed' | 'run-failed' | 'run-cancelled' }>
   /** The code has changed since the run was recorded. */
   readonly plan?: ResumePlan
+  /** Whose budget is spent, when it is a child's. */
+  readonly spender?: RunRow
 }
 
 /** The outcome of a run whose tree has these rows. */
@@ -28,6 +31,7 @@ export function outcomeOf(
   rows: readonly RunRow[],
   { end, plan }: { readonly end: Outcome['end'] | undefined; readonly plan: ResumePlan | undefined },
 ): Outcome {
+  const spender = spenderIn(row, rows)
   return {
     row,
     driven: true,
@@ -37,7 +41,14 @@ export function outcomeOf(
     signals: rows.flatMap(({ signals }) => signals),
     ...(end === undefined ? {} : { end }),
     ...(plan === undefined || row.status !== 'paused' ? {} : { plan }),
+    ...(spender === undefined ? {} : { spender }),
   }
+}
+
+/** A spent budget exhausts its run and those above it: the lowest one is the one to raise. */
+function spenderIn(row: RunRow, rows: readonly RunRow[]): RunRow | undefined {
+  const below = rows.find(({ parent, status }) => parent === row.run && status === 'exhausted')
+  return below === undefined ? undefined : (spenderIn(below, rows) ?? below)
 }
 
 export function codeOf(outcome: Outcome): number {
@@ -91,7 +102,7 @@ export function resultLines(out: Output, outcome: Outcome, now: number): string[
     case 'cancelled':
       return [headline(out, row, 'warn')]
     case 'exhausted':
-      return [headline(out, row, 'warn'), ...exhaustedLines(out, row)]
+      return [headline(out, row, 'warn'), ...exhaustedLines(out, outcome.spender ?? row)]
     case 'paused':
       return plan === undefined
         ? [

@@ -1,7 +1,7 @@
 /** Where a command writes. Owns stdout: with --json, what a workflow prints itself goes to stderr and cannot break it. */
-import { NerveError, errorData } from '../../base/nerve-error.ts'
+import { NerveError, errorData, withoutStack } from '../../base/nerve-error.ts'
 import { UsageError } from './exit-code.ts'
-import { clean, cleanPainted, said, toJson, withoutStack } from './printable.ts'
+import { clean, cleanPainted, said, toJson } from './printable.ts'
 import { paint, type Tone } from './style.ts'
 
 export interface Output {

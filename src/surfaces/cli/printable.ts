@@ -1,7 +1,6 @@
 /** Text that may go to a terminal, and data that may go out as JSON. Pure. */
 import { stripVTControlCharacters } from 'node:util'
-import type { ErrorData } from '../../base/nerve-error.ts'
-import { errorData } from '../../base/nerve-error.ts'
+import { errorData, withoutStack } from '../../base/nerve-error.ts'
 
 // Besides control characters, those that turn the direction of the text: they can make a line read as another.
 // oxlint-disable-next-line no-control-regex -- finding control characters is the point
@@ -57,10 +56,4 @@ function plain(_key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
   if (value instanceof Error) return withoutStack(errorData(value))
   return value
-}
-
-/** A recorded error without the stack traces, which are for whoever debugs. */
-export function withoutStack(error: ErrorData): ErrorData {
-  const { stack: _stack, cause, ...rest } = error
-  return cause === undefined ? rest : { ...rest, cause: withoutStack(cause) }
 }

@@ -49,7 +49,8 @@ export const WORKFLOW: CommandSpec = {
   usage: 'VERB …',
   summary: 'what can be run here: list, run by name',
   about:
-    'Known are the definitions of nerve.config.ts, the files in the folder workflows, and the files that runs were started from.',
+    'Known are the definitions of nerve.config.ts, those that were sent as data (definitions.create), the files in the folder ' +
+    'workflows, and the files that runs were started from. The daemon is asked when one runs.',
   takes: [0, 0],
   examples: [['nerve workflow list', 'names, kinds, files, and how often they ran']],
   load: definitions,

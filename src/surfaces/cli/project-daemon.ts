@@ -148,8 +148,9 @@ export async function renewed(found: FoundDaemon, dir: string): Promise<FoundDae
 
 /** What would be interrupted, or gone with its process; undefined when there is nothing. */
 async function whatLives(client: Client): Promise<string | undefined> {
-  const runs = await client.call('runs.list', { status: ['queued', 'running'], children: true, limit: 1 })
-  if (runs.length > 0) return 'Runs are at work'
+  const runs = await client.call('runs.list', { status: ['queued', 'running'], children: true })
+  // One that could not be taken up is nobody's work.
+  if (runs.some(({ owner }) => owner !== undefined)) return 'Runs are at work'
   for (const { name: session, open } of await client.call('sessions.list', {})) {
     const { members } = open ? await client.call('sessions.get', { session }) : { members: [] }
     if (members.some(({ persistent, state }) => isLivingNode({ persistent, state })))

@@ -4,6 +4,9 @@ import { dirname, join, resolve } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
 import { UsageError } from './exit-code.ts'
 
+/** The folder of a project whose files are definitions that can be run by name. */
+export const WORKFLOWS = 'workflows'
+
 /**
  * The nearest folder from here upwards that has .nerve; else that has package.json or .git; else this one. A folder above that
  * everybody can write to, such as the one for temporary files, is nobody's project.

@@ -4,8 +4,9 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import { configFile, createHost, databaseFile, type Host, type RunRow } from '../../host/api.ts'
+import { registerCreated } from '../../host/contract/created-definitions.ts'
 import type { LoadedConfig } from '../../host/node-api.ts'
-import type { Actor, RunStatus, ShownStatus } from '../../journal/events.ts'
+import type { Actor, ShownStatus } from '../../journal/events.ts'
 import type { Output } from './output.ts'
 import type { DaemonHost, RunHost } from './run-host.ts'
 
@@ -33,13 +34,15 @@ export interface Project {
 }
 
 /** A host that drives only what this command tells it to, with the nodes of the project file. */
-export async function openProject(dir: string, out: Output): Promise<Project> {
+export async function openProject(dir: string, out: Output, store?: 'memory'): Promise<Project> {
   const { trustProject } = await import('./trust-project.ts')
   await trustProject(dir, out)
   const config = await projectConfig(dir, out)
   const { definitions = [], sessions = [] } = config ?? {}
   const onProblem = (error: unknown): void => out.error(error)
-  const host = await createHost({ dir, recover: false, wake: false, definitions, sessions, onProblem })
+  const kept = store === undefined ? {} : { store }
+  const host = await createHost({ dir, ...kept, recover: false, wake: false, definitions, sessions, onProblem })
+  for (const { problem } of (await registerCreated(host)).problems) onProblem(problem)
   return { host, config }
 }
 
@@ -169,19 +172,14 @@ interface Wanted {
 export async function newestRuns(host: RunHost, count: number, wanted?: Wanted): Promise<RunRow[]> {
   const { status = [], definition } = wanted ?? {}
   const filter = {
-    ...(status.length === 0 ? {} : { status: [...new Set(status.flatMap(storedAs))] }),
+    ...(status.length === 0 ? {} : { status }),
     ...(definition === undefined ? {} : { definition }),
   }
   for (let limit = count * 2; ; limit *= 4) {
     const rows = await host.runs({ ...filter, limit, children: true })
-    const roots = rows.filter((row) => row.parent === undefined && (status.length === 0 || status.includes(row.status)))
+    const roots = rows.filter((row) => row.parent === undefined)
     if (roots.length >= count || rows.length < limit) return roots.slice(0, count)
   }
-}
-
-/** Whether one that runs is driven, left or lost, its owner tells, and not what is stored. */
-function storedAs(status: ShownStatus): readonly RunStatus[] {
-  return status === 'running' || status === 'queued' || status === 'crashed' ? ['running', 'queued'] : [status]
 }
 
 export function me(): Actor {

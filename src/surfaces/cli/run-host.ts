@@ -27,6 +27,8 @@ export interface RunHost extends Pick<
 
 export interface DaemonHost extends RunHost {
   readonly daemon: FoundDaemon
+  /** Starts it again when it has died; refuses when somebody stopped it. */
+  revive(): Promise<void>
   /** Hears what workflows print from now on, which is when it resolves, until the signal. */
   prints(hear: (run: string, text: string) => void, signal: AbortSignal): Promise<void>
 }
@@ -76,6 +78,7 @@ export function daemonHost(found: FoundDaemon, dir: string, command: DaemonComma
     })
   return {
     daemon: found,
+    revive,
     id: 'daemon',
     runs,
     journal,

@@ -7,7 +7,7 @@ export const INIT: CommandSpec = {
   summary: 'make a project: a project file, examples that run, hints for editors and agents',
   about:
     'Works in an empty folder and in an existing package. What is there is left as it is, and said so; called again, it ' +
-    'adds what is missing. The project file that it writes is trusted. Needs no network and no key.',
+    'adds what is missing. The project is trusted, unless it had code for Nerve before. Needs no network and no key.',
   takes: [0, 1],
   examples: [
     ['nerve init', 'in this folder'],

@@ -53,13 +53,16 @@ function withoutLastBreak(text: string): string {
 }
 
 export function parsePairs(texts: readonly string[], option: string): Record<string, unknown> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const at = text.indexOf('=')
-      if (at < 1) throw new UsageError(`${option} is '${text}'; give a name and a value: ${option} name=value`)
-      return [text.slice(0, at), parseValue(text.slice(at + 1))]
-    }),
-  )
+  return Object.fromEntries(pairsIn(texts, option).map(([name, text]) => [name, parseValue(text)]))
+}
+
+/** The same with the values as they were typed. */
+export function pairsIn(texts: readonly string[], option: string): readonly (readonly [name: string, text: string])[] {
+  return texts.map((text) => {
+    const at = text.indexOf('=')
+    if (at < 1) throw new UsageError(`${option} is '${text}'; give a name and a value: ${option} name=value`)
+    return [text.slice(0, at), text.slice(at + 1)]
+  })
 }
 
 const DIMENSIONS = ['usd', 'tokens', 'calls', 'steps', 'seconds', 'depth']

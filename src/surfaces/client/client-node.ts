@@ -1,7 +1,8 @@
 import type { Input, Output } from '../../host/contract/contract.ts'
 import type { CallOptions, ClientParts } from './client.ts'
 import { clientRun } from './client-run.ts'
-import { startedItems, type EventItem, type FollowOptions } from './events.ts'
+import type { EventItem, FollowOptions } from './events.ts'
+import { feedItems } from './feeds.ts'
 
 export interface NodeRef {
   readonly node: string
@@ -13,7 +14,7 @@ export interface ClientNode {
   readonly name: string
   info(): Promise<Output<'nodes.get'>>
   /** Executes it in a run of its own, and gives what it returns. */
-  execute<Result = unknown>(input?: unknown): Promise<Result>
+  execute<Result = unknown>(input?: unknown, options?: CallOptions): Promise<Result>
   /** The same, with everything that happens on the way: events and live parts. */
   stream(input?: unknown, options?: FollowOptions): AsyncIterable<EventItem>
   /** For terminals. */
@@ -34,15 +35,16 @@ export interface ClientNode {
 
 export function clientNode(parts: ClientParts, of: NodeRef): ClientNode {
   const { call, connection } = parts
-  const begin = async (input: unknown): Promise<string> =>
-    (await call('nodes.execute', { ...of, wait: false, ...(input === undefined ? {} : { input }) })).run
+  const begin = async (input: unknown, options: CallOptions): Promise<string> =>
+    (await call('nodes.execute', { ...of, wait: false, ...(input === undefined ? {} : { input }) }, options)).run
   return {
     name: of.node,
     info: () => call('nodes.get', of),
     // In two steps, because a connection may be lost before the node is done.
-    execute: async <Result>(input?: unknown) => clientRun<Result>(parts, await begin(input)).result(),
+    execute: async <Result>(input?: unknown, options: CallOptions = {}) =>
+      clientRun<Result>(parts, await begin(input, options)).result(options),
     stream: (input, options = {}) =>
-      startedItems(connection, {
+      feedItems(connection, {
         name: 'nodes.stream',
         input: { ...of, ...(input === undefined ? {} : { input }) },
         options,
@@ -50,7 +52,7 @@ export function clientNode(parts: ClientParts, of: NodeRef): ClientNode {
     run: async (line) => void (await call('nodes.run', { ...of, line })),
     write: async (text) => void (await call('nodes.write', { ...of, text })),
     read: async (options = {}) => (await call('nodes.read', { ...of, ...options })).text,
-    watch: (options = {}) => partsOf(connection, of, options.signal),
+    watch: (options = {}) => feedItems(connection, { name: 'nodes.watch', input: of, options }),
     interrupt: async () => void (await call('nodes.interrupt', of)),
     start: async () => void (await call('nodes.start', of)),
     reset: async () => void (await call('nodes.reset', of)),
@@ -61,13 +63,4 @@ export function clientNode(parts: ClientParts, of: NodeRef): ClientNode {
     },
     history: (filter = {}) => call('nodes.history', { ...of, ...filter }),
   }
-}
-
-async function* partsOf(
-  connection: ClientParts['connection'],
-  of: NodeRef,
-  signal: AbortSignal = new AbortController().signal,
-): AsyncGenerator<EventItem, void, void> {
-  for await (const { item } of connection.feed('nodes.watch', of, signal))
-    if (item !== undefined) yield item as EventItem
 }

@@ -10,7 +10,7 @@ export interface ClientRun<Result = unknown> {
   /** The output; rejects when the run failed or was cancelled. Waits as long as it takes, also over lost connections. */
   result(options?: CallOptions): Promise<Result>
   /** How it stands when it ends or rests, or after the timeout. */
-  wait(options?: Omit<Input<'runs.wait'>, 'run'>): Promise<Output<'runs.wait'>>
+  wait(options?: Omit<Input<'runs.wait'>, 'run'> & CallOptions): Promise<Output<'runs.wait'>>
   events(wanted?: Omit<EventOptions, 'run'>): AsyncIterable<EventItem>
   pause(): Promise<void>
   resume(options?: Omit<Input<'runs.resume'>, 'run'>): Promise<void>
@@ -32,7 +32,7 @@ export function clientRun<Result>(parts: ClientParts, run: string): ClientRun<Re
     id: run,
     get: () => call('runs.get', { run }),
     result: async (options) => resultOf(await ended(parts, run, options)) as Result,
-    wait: (options = {}) => call('runs.wait', { ...options, run }),
+    wait: ({ signal, ...options } = {}) => call('runs.wait', { ...options, run }, signal && { signal }),
     events: (wanted = {}) => itemsOf(connection, { ...wanted, run }),
     pause: async () => void (await call('runs.pause', { run })),
     resume: async (options = {}) => void (await call('runs.resume', { ...options, run })),

@@ -1,17 +1,10 @@
 /** The client of a host: the contract as methods, over whatever connection. */
-import type { CallName, Input, Output } from '../../host/contract/contract.ts'
+import type { CallName, FeedName, Input, Output } from '../../host/contract/contract.ts'
 import { clientNode, type ClientNode } from './client-node.ts'
 import { clientRun, type ClientRun } from './client-run.ts'
 import { unlessOver, type Connection } from './connection.ts'
-import {
-  deliveries,
-  itemsOf,
-  patiently,
-  startedItems,
-  type EventItem,
-  type EventOptions,
-  type FollowOptions,
-} from './events.ts'
+import { deliveries, itemsOf, patiently, type EventItem, type EventOptions, type FollowOptions } from './events.ts'
+import { feedItems } from './feeds.ts'
 
 export interface CallOptions {
   readonly signal?: AbortSignal
@@ -22,9 +15,11 @@ export type Question = Output<'questions.list'>[number]
 export interface Client {
   /** Anything of the contract, by its name. */
   call<One extends CallName>(name: One, input: Input<One>, options?: CallOptions): Promise<Output<One>>
+  /** Any feed of the contract, by its name. Events, and what is started, go on by themselves after a lost connection. */
+  feed<One extends FeedName>(name: One, input: Input<One>, options?: FollowOptions): AsyncIterable<EventItem>
   readonly runs: {
     /** Starts a run of a definition that the host knows by this name. */
-    start(definition: string, input?: unknown, options?: StartOptions): Promise<ClientRun>
+    start<Result = unknown>(definition: string, input?: unknown, options?: StartOptions): Promise<ClientRun<Result>>
     /** The same, with everything that happens in it from the first moment on: events and live parts. */
     stream(definition: string, input?: unknown, options?: StartOptions & FollowOptions): AsyncIterable<EventItem>
     list(filter?: Input<'runs.list'>): Promise<Output<'runs.list'>>
@@ -57,19 +52,21 @@ export function createClient(connection: Connection): Client {
   const call: Client['call'] = async (name, input, { signal } = {}) =>
     (await unlessOver(connection.call(name, input, signal), signal, connection)) as Output<typeof name>
   const parts = { connection, call }
+  const feed: Client['feed'] = (name, input, options = {}) => feedItems(connection, { name, input, options })
   return {
     call,
+    feed,
     runs: {
-      start: async (definition, input, options = {}) => {
+      start: async <Result>(definition: string, input?: unknown, options: StartOptions = {}) => {
         const { run } = await call('runs.start', { ...options, definition, ...(input === undefined ? {} : { input }) })
-        return clientRun(parts, run)
+        return clientRun<Result>(parts, run)
       },
       stream: (definition, input, { signal, onCursor, onLost, ...more } = {}) =>
-        startedItems(connection, {
-          name: 'runs.stream',
-          input: { ...more, definition, ...(input === undefined ? {} : { input }) },
-          options: { ...(signal && { signal }), ...(onCursor && { onCursor }), ...(onLost && { onLost }) },
-        }),
+        feed(
+          'runs.stream',
+          { ...more, definition, ...(input === undefined ? {} : { input }) },
+          { ...(signal && { signal }), ...(onCursor && { onCursor }), ...(onLost && { onLost }) },
+        ),
       list: (filter = {}) => call('runs.list', filter),
       get: (run) => call('runs.get', { run }),
       import: async (text) => clientRun(parts, (await call('runs.import', { text })).run),

@@ -1,4 +1,5 @@
 /** The ways to get a client that only Node has. */
+import { NerveError } from '../../base/nerve-error.ts'
 import type { HostOptions } from '../../host/host.ts'
 import { createClient, type Client } from './client.ts'
 import { reached } from './http-client.ts'
@@ -15,6 +16,8 @@ export interface ConnectOptions {
  * once whether it is there.
  */
 export async function connect(path: string, options: ConnectOptions = {}): Promise<Client> {
+  if (/^https?:/i.test(path))
+    throw new NerveError('bad-option', `${path} is an address for HTTP: connectHttp(url, token).`)
   const { socketConnection } = await import('./socket-connection.ts')
   const tcp = /^tcp:\/\/(.+):(\d+)$/.exec(path)
   const to = tcp === null ? { path } : { host: (tcp[1] ?? '').replace(/^\[(.*)\]$/, '$1'), port: Number(tcp[2]) }

@@ -2,6 +2,9 @@
 import { createClient, type Client } from './client.ts'
 import { httpConnection, type HttpConnectionOptions } from './http-connection.ts'
 
+/** What its errors are: a page has no other door to them. */
+export { NerveError, isNerveError } from '../../base/nerve-error.ts'
+
 /** A client of a host over HTTP, in Node or in a browser. Looks at once whether it is there. */
 export async function connectHttp(
   url: string,

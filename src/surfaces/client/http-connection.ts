@@ -11,8 +11,9 @@ export interface HttpConnectionOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-export function httpConnection({ url, token, fetch: own }: HttpConnectionOptions): Connection {
+export function httpConnection({ url, token: given, fetch: own }: HttpConnectionOptions): Connection {
   const base = baseOf(url)
+  const token = given === undefined ? undefined : tokenIn(given)
   const over = new AbortController()
   const get = own ?? ((input: string, init: RequestInit) => fetch(input, init))
   const request = async (name: string, input: unknown, signal: AbortSignal, accept: string): Promise<Response> => {
@@ -59,7 +60,21 @@ function baseOf(url: string): string {
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}`
 }
 
+/** One that has no place in a header would be refused there, and shown with why. */
+function tokenIn(given: string): string {
+  const token = given.trim()
+  if (/^[\u0021-\u007E]+$/.test(token)) return token
+  throw new NerveError(
+    'bad-option',
+    'The token is empty, or has signs in it that none has. Take it from: nerve token show NAME',
+  )
+}
+
+/** What stands before a host says these while the host is away. */
+const AWAY: readonly number[] = [502, 503, 504]
+
 async function resultOf(response: Response, base: string): Promise<unknown> {
+  const { ok, status } = response
   let text: string
   try {
     text = await response.text()
@@ -70,12 +85,18 @@ async function resultOf(response: Response, base: string): Promise<unknown> {
   try {
     body = decode(text)
   } catch (cause) {
-    throw new NerveError('bad-output', `${base} answered ${response.status} with something that is not JSON.`, {
-      cause,
-    })
+    if (AWAY.includes(status)) throw connectionLost(base, away(status))
+    throw new NerveError('bad-output', `${base} answered ${status} with something that is not JSON.`, { cause })
   }
-  if (response.ok) return body
-  throw errorIn(body) ?? new NerveError('bad-output', `${base} answered ${response.status}. Is it a host of Nerve?`)
+  if (ok) return body
+  const error = errorIn(body)
+  if (error !== undefined) throw error
+  if (AWAY.includes(status)) throw connectionLost(base, away(status))
+  throw new NerveError('bad-output', `${base} answered ${status}. Is it a host of Nerve?`)
+}
+
+function away(status: number): Error {
+  return new Error(`what stands before it answered ${status}`)
 }
 
 async function* deliveries(

@@ -5,6 +5,7 @@
  * Invariants:
  *  1. There is one for a folder: it has the lock for as long as it lives, and the system gives the lock back when it dies.
  *  2. Its record is there while it can be asked, and is gone before it ends on purpose. One that was killed leaves it.
+ *  3. All of its code is of one version, whatever is installed while it lives.
  */
 import { join } from 'node:path'
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
@@ -45,6 +46,7 @@ import { configMark, marksOf } from './environment.ts'
 import { everyNowAndThen } from './every.ts'
 import { CHANGE_MS } from './find-daemon.ts'
 import { placeKeeper } from './keep-place.ts'
+import { keepOwnCode } from './own-code.ts'
 import { forwardPrints } from './printed.ts'
 import { turnLog } from './turn-log.ts'
 
@@ -91,6 +93,7 @@ const IDLE_LOOK_MS = 5_000
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { dir } = options
+  keepOwnCode()
   const files = daemonFiles(dir)
   if (!isTrusted(dir)) checkOwnFolder(files.folder)
   await demandOwnRecords(dir)

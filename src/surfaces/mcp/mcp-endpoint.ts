@@ -14,9 +14,10 @@ import {
   type McpHttpHandler,
   type McpServer,
 } from '@modelcontextprotocol/server'
-import { NerveError } from '../../base/nerve-error.ts'
+import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import type { Client } from '../client/client.ts'
 import type { Visitor } from '../server/doorkeeper.ts'
+import { wrongMethod } from '../server/http-status.ts'
 import type { Mount, Visit } from '../server/mount.ts'
 import { createMcpServer } from './mcp-server.ts'
 import type { ClientFor, McpMountOptions } from './mcp-mount.ts'
@@ -45,10 +46,12 @@ export class McpEndpoint implements Mount {
   readonly #options: McpMountOptions
   readonly #today: McpHttpHandler
   readonly #sessions = new Map<string, Session>()
+  /** Whose sessions are being made. */
+  readonly #beginning = new Map<string, Visitor['caller']>()
 
   constructor(clientFor: ClientFor, options: McpMountOptions) {
     this.#clientFor = clientFor
-    this.#options = options
+    this.#options = { ...options, onProblem: onceEach(options.onProblem) }
     this.#today = createMcpHandler(({ authInfo }) => this.#serverForOne(visitorIn(authInfo)), {
       legacy: 'reject',
       // What is wrong with a request is told to who sent it, and fills no log.
@@ -58,10 +61,7 @@ export class McpEndpoint implements Mount {
 
   async answer(visit: Visit): Promise<void> {
     const { request, visitor } = visit
-    if (!METHODS.includes(request.method ?? ''))
-      throw new NerveError('bad-input', `MCP takes ${METHODS.join(', ')}, not ${request.method}.`, {
-        data: { reason: 'method' },
-      })
+    if (!METHODS.includes(request.method ?? '')) throw wrongMethod('MCP', METHODS, request.method)
     const parsedBody = request.method === 'POST' ? await visit.body() : undefined
     const asked = webRequest(visit)
     const more = { parsedBody, authInfo: authOf(visitor) }
@@ -115,12 +115,21 @@ export class McpEndpoint implements Mount {
   async #begin(visitor: Visitor, body: unknown): Promise<Session> {
     if (!isInitializeRequest(body))
       throw new NerveError('bad-input', 'A request of this revision of the protocol needs a session: initialize first.')
-    const own = [...this.#sessions.values()].filter(({ owner }) => isSame(owner, visitor.caller))
-    if (own.length >= (this.#options.maxSessions ?? MOST_SESSIONS))
+    const owners = [...[...this.#sessions.values()].map(({ owner }) => owner), ...this.#beginning.values()]
+    if (owners.filter((owner) => isSame(owner, visitor.caller)).length >= (this.#options.maxSessions ?? MOST_SESSIONS))
       throw new NerveError('limit-reached', 'There are too many sessions of this token here. End some of them.', {
         retry: 'later',
       })
     const id = randomUUID()
+    this.#beginning.set(id, visitor.caller)
+    try {
+      return await this.#enter(id, visitor)
+    } finally {
+      this.#beginning.delete(id)
+    }
+  }
+
+  async #enter(id: string, visitor: Visitor): Promise<Session> {
     const transport = new Transport({ sessionIdGenerator: () => id })
     const session: Session = { id, owner: visitor.caller, transport, ...(await this.#make(visitor)), open: 0 }
     this.#sessions.set(id, session)
@@ -152,6 +161,17 @@ export class McpEndpoint implements Mount {
 
   #closeClient(client: Client): void {
     client.close().catch((error: unknown) => this.#options.onProblem?.(error))
+  }
+}
+
+/** What is wrong with a workflow is wrong for every request, and is told once. */
+function onceEach(onProblem: McpMountOptions['onProblem']): McpMountOptions['onProblem'] {
+  if (onProblem === undefined) return undefined
+  const told = new Set<string>()
+  return (error) => {
+    if (isNerveError(error) && told.has(error.message)) return
+    if (isNerveError(error)) told.add(error.message)
+    onProblem(error)
   }
 }
 

@@ -3,6 +3,7 @@ import type { CallToolResult, InputRequiredResult, McpServer, ServerContext } fr
 import { z } from 'zod'
 import { isNerveError } from '../../base/nerve-error.ts'
 import { contract, isSafe, type CallName, type Input } from '../../host/contract/contract.ts'
+import { name } from '../../host/contract/schemas.ts'
 import { SCOPES, type Scope } from '../../host/contract/scopes.ts'
 import { errorOffWire, errorOnWire } from '../../host/contract/wire.ts'
 import type { Client } from '../client/client.ts'
@@ -103,7 +104,9 @@ function timeoutOf(wait: number) {
 }
 
 /** A model starts what people have made known, and no file of its choice. */
-const BY_NAME = contract['runs.start'].input.omit({ file: true })
+const BY_NAME = contract['runs.start'].input
+  .omit({ file: true })
+  .extend({ definition: name.describe('its name: definitions_list has them') })
 
 /** Without a word about it, some models give JSON in a text. */
 const INPUT = z.unknown().optional().describe('any JSON value, as it is: an object is given as an object')

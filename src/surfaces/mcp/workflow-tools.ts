@@ -1,5 +1,6 @@
 /** Registered definitions as tools of their own: what they take is the schema of the tool, and what they give its result. */
 import type { CallToolResult, ServerContext, StandardSchemaWithJSON } from '@modelcontextprotocol/server'
+import { NerveError } from '../../base/nerve-error.ts'
 import type { CallName, Output } from '../../host/contract/contract.ts'
 import { callRun } from './run-call.ts'
 import type { Standing } from './run-wait.ts'
@@ -86,8 +87,20 @@ function inputFor({ inputSchema }: Explained): { schema: JsonSchema; inputOf: (g
       additionalProperties: false,
       ...shared,
     },
-    inputOf: (given) => (given as { readonly input?: unknown }).input,
+    inputOf: wrapped,
   }
+}
+
+/** What is beside it would be lost, and the run would start without it. */
+function wrapped(given: unknown): unknown {
+  const { input, ...others } = (given ?? {}) as Readonly<Record<string, unknown>>
+  const names = Object.keys(others)
+  if (names.length === 0) return input
+  throw new NerveError(
+    'bad-input',
+    `${names.map((name) => JSON.stringify(name)).join(', ')} is not taken here: give all of it as input: {"input": …}.`,
+    { data: { fields: names } },
+  )
 }
 
 /** Shown as it is, and not checked here: the host has the schema itself, and its errors name every field. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { userInfo } from 'node:os'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { Caller } from '../../host/contract/service.ts'
+import { hostName, pageOrigin } from './addresses.ts'
 import { RateLimit, type Rate } from './rate-limit.ts'
 import { Share } from './share.ts'
 import type { Token, Tokens } from './tokens.ts'
@@ -44,6 +45,8 @@ const MOST_FEEDS = 4_096
 
 export class Doorkeeper {
   readonly #options: DoorkeeperOptions
+  readonly #names: readonly string[]
+  readonly #pages: readonly string[]
   readonly #rate: RateLimit
   readonly #wrong = new RateLimit(WRONG_TOKENS)
   readonly #unread: Share
@@ -53,6 +56,8 @@ export class Doorkeeper {
 
   constructor(options: DoorkeeperOptions) {
     this.#options = options
+    this.#names = (options.hosts ?? []).map((name) => hostName(name, 'hosts'))
+    this.#pages = (options.origins ?? []).map((page) => pageOrigin(page, 'origins'))
     this.#rate = new RateLimit(options.rate ?? RATE)
     const message = 'has too many answers that it has not read. Read them first.'
     this.#unread = new Share(options.maxUnread ?? MOST_UNREAD, { message, reason: 'unread' })
@@ -137,16 +142,15 @@ export class Doorkeeper {
 
   mayUse(origin: string, socket: Socket): boolean {
     const own = this.#ownNames(socket).flatMap((name) => [`http://${name}`, `https://${name}`])
-    return own.includes(origin.toLowerCase()) || (this.#options.origins ?? []).includes(origin)
+    return [...own, ...this.#pages].includes(origin.toLowerCase())
   }
 
   #ownNames({ localPort = 0, localAddress = '' }: Socket): readonly string[] {
     const address = localAddress.replace(/^::ffff:/, '')
     const own = [...LOOPBACK, address.includes(':') ? `[${address}]` : address]
-    const named = (this.#options.hosts ?? []).map((name) => name.toLowerCase())
     // The port of the protocol is left out of addresses; behind a proxy, others are too.
-    const bare = localPort === HTTP_PORT ? [...own, ...named] : named
-    return [...bare, ...[...own, ...named].map((name) => `${name}:${localPort}`)]
+    const bare = localPort === HTTP_PORT ? [...own, ...this.#names] : this.#names
+    return [...bare, ...[...own, ...this.#names].map((name) => `${name}:${localPort}`)]
   }
 }
 

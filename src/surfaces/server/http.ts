@@ -6,7 +6,7 @@ import { shortened } from '../../host/contract/place.ts'
 import type { Service } from '../../host/contract/service.ts'
 import { encode, errorOnWire, nameAt } from '../../host/contract/wire.ts'
 import { bearerIn, takenBack, type Doorkeeper, type Visitor } from './doorkeeper.ts'
-import { statusOf } from './http-status.ts'
+import { allowedIn, statusOf, wrongMethod } from './http-status.ts'
 import { itemEvent } from './item-text.ts'
 import { tooLarge } from './largest.ts'
 import { PATIENCE_MS, streamLink } from './link.ts'
@@ -82,9 +82,7 @@ function routeOf(path: string, { method }: IncomingMessage): Name {
     )
   const methods = isSafe(name) ? ['GET', 'POST'] : ['POST']
   if (methods.includes(method ?? '')) return name
-  throw new NerveError('bad-input', `${name} takes ${methods.join(' and ')}, not ${method}.`, {
-    data: { reason: 'method' },
-  })
+  throw wrongMethod(name, methods, method)
 }
 
 /** The answers may be read by pages that were allowed to ask: `checkAddress` refused all others. */
@@ -223,6 +221,7 @@ function sendError(response: ServerResponse, error: unknown, options: HttpOption
   if (response.headersSent) return void response.destroy()
   if (response.destroyed) return
   if (status === 401) response.setHeader('www-authenticate', 'Bearer')
+  if (status === 405 && error instanceof NerveError) response.setHeader('allow', allowedIn(error))
   if (status === 429) response.setHeader('retry-after', '1')
   // What is left of the body is not read, and who was not let in does not stay.
   if ([401, 403, 413, 421].includes(status)) response.setHeader('connection', 'close')

@@ -132,11 +132,15 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
+/** A command that starts a daemon as it was before has said nothing of a port. */
+const IN_USE = 'it is in use by another program. Give another port: nerve server start --http PORT'
+
 function listenAt(server: NetServer, where: string | TcpOptions): Promise<NetServer> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
       const place = typeof where === 'string' ? where : `${where.host}:${where.port}`
-      reject(new NerveError('bad-option', `The host cannot listen at ${place}: ${cause.message}`, { cause }))
+      const why = cause.code === 'EADDRINUSE' ? IN_USE : cause.message
+      reject(new NerveError('bad-option', `The host cannot listen at ${place}: ${why}`, { cause }))
     })
     server.once('listening', () => resolve(server))
     const backlog = MAX_CONNECTIONS

@@ -5,9 +5,14 @@ import { NO_TMUX, endServer } from './pane-stage.ts'
 import { panePortSuite } from './port-suite.ts'
 
 describe.skipIf(NO_TMUX !== '')(`panes${NO_TMUX}`, () => {
-  panePortSuite('of tmux, the real one', async () => {
-    const socket = `nerve-port-${process.pid}`
-    const port = new TmuxPanes({ socket, env: terminalEnvironment({ env: {}, inherit: [] }) })
-    return { port, end: async () => endServer(socket) }
-  })
+  // Where nobody says that texts are UTF-8, as in a service or in cron, tmux would show something else.
+  for (const [name, env] of [
+    ['', {}],
+    [', in the locale C', { LC_ALL: 'C' }],
+  ] as const)
+    panePortSuite(`of tmux, the real one${name}`, async () => {
+      const socket = `nerve-port-${process.pid}-${Object.keys(env).length}`
+      const port = new TmuxPanes({ socket, env: terminalEnvironment({ env, inherit: [] }) })
+      return { port, end: async () => endServer(socket) }
+    })
 })

@@ -45,7 +45,9 @@ function fail(code: number, message: string): never {
 
 function tmux(...args: readonly string[]): string {
   const socket = process.env['WEZTERM_UNIX_SOCKET'] ?? fail(1, 'ERROR: failed to connect: no running instance')
-  const { status, stdout, stderr } = spawnSync('tmux', ['-L', socket, '-f', '/dev/null', ...args], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('tmux', ['-u', '-L', socket, '-f', '/dev/null', ...args], {
+    encoding: 'utf8',
+  })
   if (status !== 0) fail(1, `ERROR: ${stderr.trim()}`)
   return stdout
 }

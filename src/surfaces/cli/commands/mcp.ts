@@ -1,17 +1,18 @@
 /** `nerve mcp`: the project as an MCP server. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { milliseconds } from '../../../base/duration.ts'
-import { createService } from '../../../host/contract/service.ts'
 import type { Scope } from '../../../host/contract/scopes.ts'
 import { createHost } from '../../../host/api.ts'
-import { createSessionManager, isTrusted } from '../../../host/node-api.ts'
-import { createClient, type Client } from '../../client/client.ts'
-import { serviceConnection } from '../../client/service-connection.ts'
+import { isTrusted } from '../../../host/node-api.ts'
+import type { Client } from '../../client/client.ts'
 import { serveMcp } from '../../mcp/mcp-stdio.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { me, projectConfig } from '../project.ts'
+import { WORKFLOWS } from '../project-folder.ts'
+import { serviceClient } from '../project-service.ts'
 import { trustProject } from '../trust-project.ts'
 import { untilSignal } from '../until-signal.ts'
 import { exposed } from '../values.ts'
@@ -26,6 +27,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const onProblem = (error: unknown): void => out.error(error)
   const watching = untilSignal()
   const client = await clientFor(invocation, scope)
+  tellOfUntrusted(invocation.dir)
   try {
     await serveMcp(client, {
       scope,
@@ -42,6 +44,14 @@ export async function run(invocation: Invocation): Promise<number> {
     await client.close()
   }
   return EXIT.done
+}
+
+/** A client that starts this has nobody to ask, and shows fewer tools than somebody may look for. */
+function tellOfUntrusted(dir: string): void {
+  if (isTrusted(dir) || !existsSync(join(dir, WORKFLOWS))) return
+  process.stderr.write(
+    'nerve: Files in the folder workflows are not loaded, and are no tools: nobody has trusted this project yet. To have them: nerve trust\n',
+  )
 }
 
 /** What a host waits for a run in one call. */
@@ -80,18 +90,9 @@ async function clientFor(invocation: Invocation, scope: Scope): Promise<Client> 
 /** A client of a host in this process, with what the project file says. */
 async function hostHere({ out, dir }: Invocation, scope: Scope): Promise<Client> {
   await trustProject(dir, out)
-  const { definitions = [], sessions: plans = [], fields = {}, budget = {} } = (await projectConfig(dir, out)) ?? {}
+  const config = await projectConfig(dir, out)
+  const { definitions = [], sessions = [] } = config ?? {}
   const onProblem = (error: unknown): void => out.error(error)
-  const host = await createHost({ dir, definitions, sessions: plans, onProblem })
-  const sessions = createSessionManager(host, { plans, lazy: true, onProblem })
-  const folder = join(dir, 'workflows')
-  const mayLoad = (): boolean => isTrusted(dir)
-  const service = createService(host, { sessions, plans, fields, folder, mayLoad, budget, onProblem })
-  const caller = { ...me(), via: 'mcp', scope, local: true }
-  const close = async (): Promise<void> => {
-    // In this order: what runs is left to the next host, and does not fail for want of its nodes.
-    await host.close()
-    await sessions.detachAll()
-  }
-  return createClient(serviceConnection(service, { caller, close }))
+  const host = await createHost({ dir, definitions, sessions, onProblem })
+  return serviceClient({ host, config, dir, onProblem }, { ...me(), via: 'mcp', scope, local: true })
 }

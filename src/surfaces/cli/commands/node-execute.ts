@@ -3,6 +3,7 @@ import { isNerveError } from '../../../base/nerve-error.ts'
 import type { CatalogEntry } from '../../../host/node-api.ts'
 import type { Client } from '../../client/client.ts'
 import type { Invocation } from '../dispatch.ts'
+import { endProcess } from '../end-process.ts'
 import { EXIT } from '../exit-code.ts'
 import { NodeOutput } from '../node-output.ts'
 import { questionText } from '../outcome.ts'
@@ -94,11 +95,11 @@ function interruptOnSignal(nodes: ProjectNodes, entry: CatalogEntry, begun: Prom
   let heard = false
   let isOver = false
   const stop = (): void => {
-    if (heard) process.exit(EXIT.cancelled)
+    if (heard) endProcess(EXIT.cancelled)
     heard = true
     interrupt(nodes.client, entry, begun).catch((error: unknown) => {
       // The result came first, and is being told.
-      if (!isOver && !isNerveError(error, 'run-ended')) process.exit(EXIT.cancelled)
+      if (!isOver && !isNerveError(error, 'run-ended')) endProcess(EXIT.cancelled)
     })
   }
   for (const signal of signals) process.on(signal, stop)

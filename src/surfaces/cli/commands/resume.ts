@@ -109,7 +109,7 @@ const LOOK_MS = 200
 
 /** A daemon takes up everything by itself, unless it cannot. */
 async function takenUp(host: RunHost, out: Output): Promise<number> {
-  const look = (): Promise<RunRow[]> => host.runs({ status: ['queued', 'running'] })
+  const look = (): Promise<RunRow[]> => host.runs({ status: ['queued', 'running', 'crashed'] })
   const deadline = performance.now() + TAKE_MS
   let rows = await look()
   while (rows.some(({ owner }) => owner === undefined) && performance.now() < deadline) {

@@ -3,8 +3,10 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
+import type { Client } from '../../client/client.ts'
 import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
 import { CHANGE_MS, announce, ensureDaemon, fateOf, findDaemon, isHeld } from '../../daemon/find-daemon.ts'
+import { hostName, pageOrigin } from '../../server/addresses.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { trustProject } from '../trust-project.ts'
@@ -56,6 +58,7 @@ async function inBackground(invocation: Invocation, options: readonly string[]):
   } = running === undefined
     ? await ensureDaemon(dir, daemonCommand(dir, options))
     : { ...(await renewed(running, dir)), started: false }
+  await tellOfMissing(invocation, client)
   await client.close()
   const { options: its = options } = record
   const isSame = isOurs || options.toSorted().join('\n') === its.toSorted().join('\n')
@@ -101,11 +104,25 @@ async function startAnew(invocation: Invocation, options: readonly string[]): Pr
   const { dir } = invocation
   for (let tries = 1; ; tries += 1) {
     const { client, record, started } = await ensureDaemon(dir, daemonCommand(dir, options))
+    if (started) await tellOfMissing(invocation, client)
     await client.close()
     if (!started && tries < MOST_TRIES) await end(invocation)
     else {
       tell(invocation, record, started ? 'started' : 'runs already')
       return EXIT.done
+    }
+  }
+}
+
+/** A name that is not known may become so, and is a tool from then on; but it may also be a slip of the hand. */
+async function tellOfMissing({ args }: Invocation, client: Client): Promise<void> {
+  const names = exposed(args.texts('expose'), 'nerve server')
+  for (const definition of names === 'all' ? [] : names) {
+    try {
+      await client.call('definitions.explain', { definition })
+    } catch (error) {
+      if (!isNerveError(error)) throw error
+      process.stderr.write(`nerve: --expose: ${error.message} It is a tool as soon as there is one.\n`)
     }
   }
 }
@@ -147,8 +164,8 @@ function listeningOf({ args }: Invocation): Listening {
   if (tcp.port > 65_535) throw new UsageError(`--http: ${tcp.port} is not a port.`)
   return {
     ...(port === undefined ? {} : { http: tcp }),
-    hosts: args.texts('name'),
-    origins: args.texts('origin'),
+    hosts: args.texts('name').map((name) => hostName(name, '--name')),
+    origins: args.texts('origin').map((page) => pageOrigin(page, '--origin')),
     expose: exposed(args.texts('expose'), 'nerve server'),
     idle: idle === 'never' ? undefined : milliseconds(idle, '--idle'),
   }

@@ -1,5 +1,6 @@
 /** `nerve show`. */
 import { showDuration } from '../../../base/duration.ts'
+import { NerveError, withoutStack } from '../../../base/nerve-error.ts'
 import type { RunRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { budgetText, joined } from '../event-lines.ts'
@@ -7,12 +8,13 @@ import { EXIT } from '../exit-code.ts'
 import { questionText, spent } from '../outcome.ts'
 import type { Output } from '../output.ts'
 import { placeLines } from '../place-lines.ts'
-import { brief, readable, withoutStack } from '../printable.ts'
+import { brief, readable } from '../printable.ts'
 import { Progress } from '../progress.ts'
 import { withRun } from '../project.ts'
 import type { RunHost } from '../run-host.ts'
 import { renderLine } from '../style.ts'
 import { treeLines } from '../tree-view.ts'
+import { placeData, placeIn, placeText } from './show-path.ts'
 import type { Entry, ResumePlan } from '../../../journal/events.ts'
 
 interface Shown {
@@ -26,10 +28,21 @@ interface Shown {
 export function run({ args, out, dir }: Invocation): Promise<number> {
   return withRun(dir, args.words[0] ?? '', async (host, row) => {
     const shown = await look(host, row)
+    const [, path] = args.words
+    if (path !== undefined) return showPlace(out, shown, path)
     if (out.json) out.data(showData(shown, row.run, out.verbose))
     else for (const line of showLines(out, shown)) out.line(line)
     return EXIT.done
   })
+}
+
+function showPlace(out: Output, { row, progress, entries }: Shown, path: string): number {
+  const known = progress.runs.get(row.run)
+  if (known === undefined) throw new NerveError('not-found', `Run ${row.run} has no journal.`)
+  const place = placeIn(progress, known, entries.get(row.run) ?? [], path)
+  if (out.json) out.data(placeData(place, out.verbose))
+  else for (const line of placeText(out, place)) out.line(line)
+  return EXIT.done
 }
 
 async function look(host: RunHost, row: RunRow): Promise<Shown> {

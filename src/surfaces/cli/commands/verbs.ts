@@ -1,6 +1,6 @@
 /** `nerve pause`, `nerve interrupt` and `nerve cancel`: they drive nothing. */
 import { NerveError } from '../../../base/nerve-error.ts'
-import type { RunRow } from '../../../host/api.ts'
+import { addToTimeline, emptyTimeline, type RunRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { me, withRun } from '../project.ts'
@@ -11,10 +11,8 @@ export function run({ command, args, out, dir }: Invocation): Promise<number> {
     const handle = await host.handle(row.run)
     if (command === 'pause') await handle.pause(me())
     else if (command === 'cancel') await handle.cancel(me())
-    else if (row.owner === undefined)
-      throw new NerveError('run-ended', `Run ${row.run} is ${row.status} and nobody drives it: nothing runs in it now.`)
-    else if (await nothingRuns(host, row))
-      throw new NerveError('run-ended', `Run ${row.run} is ${row.status}: nothing runs in it now.`)
+    // One that has ended says so itself.
+    else if (row.ended === undefined && (await nothingRuns(host, row))) throw nothingToInterrupt(row)
     else await handle.interrupt(me())
     const { run: id, definition, status } = await host.run(row.run)
     out.data({ run: id, status })
@@ -24,9 +22,29 @@ export function run({ command, args, out, dir }: Invocation): Promise<number> {
   })
 }
 
-async function nothingRuns(host: RunHost, { root }: RunRow): Promise<boolean> {
-  const rows = await host.runs({ root, children: true })
-  return !rows.some(({ status }) => status === 'running')
+async function nothingRuns(host: RunHost, { root, owner }: RunRow): Promise<boolean> {
+  if (owner === undefined) return true
+  for (const { run: id, status } of await host.runs({ root, children: true }))
+    if (status === 'running' || (isHeld(status) && (await hasSteps(host, id)))) return false
+  return true
+}
+
+/** Starts nothing new, but finishes what runs. */
+function isHeld(status: RunRow['status']): boolean {
+  return status === 'paused' || status === 'exhausted'
+}
+
+async function hasSteps(host: RunHost, id: string): Promise<boolean> {
+  const timeline = emptyTimeline()
+  for (const entry of await host.journal(id)) addToTimeline(timeline, entry)
+  return [...timeline.items.values()].some(({ kind, status }) => kind === 'step' && status === 'running')
+}
+
+function nothingToInterrupt({ run: id, status, owner }: RunRow): NerveError {
+  const how = owner === undefined ? `${status}, and nobody drives it` : status
+  return new NerveError('nothing-runs', `Run ${id} is ${how}: nothing runs in it now. To end it: nerve cancel ${id}`, {
+    data: { run: id, status },
+  })
 }
 
 const DONE: Readonly<Record<string, string>> = {
