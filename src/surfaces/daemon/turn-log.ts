@@ -1,4 +1,4 @@
-import { copyFileSync, fstatSync, ftruncateSync, statSync } from 'node:fs'
+import { copyFileSync, fstatSync, ftruncateSync, renameSync, rmSync, statSync } from 'node:fs'
 
 export const MOST_LOG = 10_485_760
 const STDERR = 2
@@ -10,10 +10,14 @@ const STDERR = 2
 export function turnLog(log: string): void {
   const [there, own] = [statSync(log, { throwIfNoEntry: false }), fstatSync(STDERR)]
   if (there?.ino !== own.ino || there.dev !== own.dev || there.size <= MOST_LOG) return
+  const copy = `${log}.copy`
   try {
-    copyFileSync(log, `${log}.1`)
+    copyFileSync(log, copy)
+    // Whoever opens the older log finds all of it.
+    renameSync(copy, `${log}.1`)
   } finally {
     // Also on a disk without room for two: runs need it more.
+    rmSync(copy, { force: true })
     ftruncateSync(STDERR, 0)
   }
 }
