@@ -256,18 +256,33 @@ describe('a permission', () => {
     },
   )
 
-  it('is asked for again when the session was used for something else meanwhile', async () => {
+  it('counts once for the same call when the session was used for something else meanwhile', async () => {
     const stage = await openStage()
-    const node = coder({ other: [{ say: 'other' }], ...script }, { permission: { allow: ['write'] } })
+    const again = [{ shell: 'rm notes' }, ...(script['tidy'] ?? [])]
+    const node = coder({ other: [{ say: 'other' }], tidy: again }, { permission: { allow: ['write'] } })
     const run = await stage.host.start(turn(node, 'tidy'))
     await run.rest()
     expect(await result(stage.host, node, 'other')).toEqual(['other'])
     await ask(stage, 'allow')
-    await run.rest()
-    expect(existsSync(join(dir, 'notes'))).toBe(true)
-    await ask(stage, 'allow')
-    expect(await run.result()).toEqual(['tidy'])
+    await ask(stage, { deny: 'it is gone' })
+    expect(await run.result()).toEqual(['denied: it is gone\ntidy'])
     expect(readFileSync(join(dir, 'notes'), 'utf8')).toBe('new')
+  })
+
+  it('is told when it has to begin again', async () => {
+    const stage = await openStage()
+    const script = ({ prompt }: { prompt: string }) => [{ shell: 'true' }, { say: prompt }]
+    const use = scriptedAgent({ folder: join(dir, 'sessions'), script })
+    const node = coder({}, { use, permission: 'ask' })
+    const run = await stage.host.start(turn(node, 'the task'))
+    await run.rest()
+    const other = await stage.host.start(turn(node, 'other'))
+    await other.rest()
+    for (const { id, run: of } of await stage.host.inbox())
+      if (of === run.id) await stage.host.answer(id, { deny: 'not now' })
+    expect((await run.result())[0]).toMatch(
+      /wanted to use shell \(true\).*You may not: not now.*The task was:\n\nthe task/s,
+    )
   })
 
   it('outlives its process', async () => {

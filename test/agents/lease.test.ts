@@ -19,11 +19,15 @@ beforeEach(() => {
 })
 
 /** Another process that works in a session, and the session. */
-async function working(session?: SessionRef): Promise<{ child: ChildProcess; session: SessionRef }> {
+async function working(
+  session?: SessionRef,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<{ child: ChildProcess; session: SessionRef }> {
   const job = JSON.stringify({ cwd, session })
   const worker = join(ROOT, 'test', 'agents', 'lease-worker.ts')
   const child = spawn(process.execPath, ['--conditions=nerve-source', worker, job], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env,
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   for await (const line of createInterface({ input: child.stdout }))
@@ -52,6 +56,16 @@ describe('a session that another process works in', () => {
     expect(refused.message).toContain(
       `node 'worker' of process ${other.child.pid} has it open. Stop that one, or go on in`,
     )
+    await killed(other)
+    await untilNone(cwd)
+  })
+
+  it.each(['XDG_STATE_HOME', 'HOME'])('is refused also where %s is another', async (name) => {
+    const other = await working(undefined, { ...process.env, [name]: join(cwd, 'elsewhere') })
+    expect(await rejection(here(other.session).start())).toMatchObject({
+      code: 'not-ready',
+      data: { holder: 'worker' },
+    })
     await killed(other)
     await untilNone(cwd)
   })

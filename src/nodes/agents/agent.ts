@@ -9,6 +9,8 @@ import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage, SessionRef } fr
 import { AgentLife, NOBODY } from './agent-life.ts'
 import { planAgent, type AgentNodeOptions, type AgentPlan } from './agent-options.ts'
 import { answered, Asking, type Open, type PutOff } from './asking.ts'
+import { toldOfAnswer, toldOfInterruption } from './told-again.ts'
+import { notePut, takePut } from './session-lease.ts'
 import { driveTurn, turnError } from './turn.ts'
 import { SaidAnything, untilAborted } from './turn-parts.ts'
 
@@ -63,8 +65,6 @@ interface Kept {
 }
 
 const ABILITIES = ['start', 'stop', 'reset', 'interrupt', 'compact', 'fork'] as const
-const INTERRUPTED =
-  'You were interrupted in the middle of this task, and nobody knows what of it was done. Look at the state of things first, then go on. The task was:\n\n'
 
 /**
  * A coding agent.
@@ -125,8 +125,6 @@ class Turns {
   readonly #id: string
   readonly #plan: AgentPlan
   readonly #life: AgentLife
-  /** Which step was the last to say something, by session. */
-  readonly #last = new Map<string, string>()
 
   constructor(id: string, plan: AgentPlan, life: AgentLife) {
     this.#id = id
@@ -171,26 +169,38 @@ class Turns {
     const fresh = this.#life.fresh || before?.fresh === true
     // Before anything is said: whoever goes on after a crash must know where.
     await call.keep({ ref: session.ref, mark: this.#life.mark, ...(fresh ? { fresh } : {}) } satisfies Kept)
-    const proceeds = put !== undefined && session.proceed !== undefined && !this.#overtaken(session, call)
-    this.#last.set(session.ref.id, call.key)
-    const text = call.resumed && !proceeds ? `${INTERRUPTED}${prompt}` : prompt
-    const parts = proceeds ? (session.proceed as () => AsyncIterable<AgentPart>)() : this.#prompt(session, text)
-    const said = new SaidAnything(parts)
-    const end = await this.#drive(session, said, call, spend)
-    if (end.reason === 'error' && before?.fresh === true && !said.anything) {
+    const told = put === undefined ? (call.resumed ? toldOfInterruption(prompt) : prompt) : toldOfAnswer(prompt, put)
+    const { end, anything } = await this.#say(session, { told, goesOn: put !== undefined }, call, spend)
+    if (end.reason === 'error' && before?.fresh === true && !anything) {
       await this.#life.renew()
       return this.#turn(input, call, undefined)
     }
     const open = end.reason === 'deferred' ? asking.open(asking.put) : undefined
-    if (open !== undefined) return this.#park(call, session.ref, open)
+    if (open !== undefined) {
+      notePut(session.ref, this.#id, call.key)
+      return this.#park(call, session.ref, open)
+    }
     const result = await this.#result(session, end, call, spend)
     await this.#mindWindow(session, usage.window, call)
     return { ...result, session: session.ref, usage: shownUsage(usage) }
   }
 
-  /** While a person thought, another step has used the session: what was put off is not there any more. */
-  #overtaken({ ref }: AgentSession, { key }: StepCall): boolean {
-    return (this.#last.get(ref.id) ?? key) !== key
+  /** Goes on with what was put off, where it is still there; else it is told what there is to do. */
+  async #say(
+    session: AgentSession,
+    { told, goesOn }: { readonly told: string; readonly goesOn: boolean },
+    call: StepCall,
+    spend: (usage: AgentUsage) => void,
+  ): Promise<{ readonly end: AgentTurnEnd; readonly anything: boolean }> {
+    const isThere = takePut(session.ref, this.#id, call.key)
+    if (goesOn && isThere && session.proceed !== undefined) {
+      const said = new SaidAnything(session.proceed())
+      const end = await this.#drive(session, said, call, spend)
+      // It may have been used by somebody else than a step.
+      if (end.reason !== 'error' || said.anything) return { end, anything: said.anything }
+    }
+    const said = new SaidAnything(this.#prompt(session, told))
+    return { end: await this.#drive(session, said, call, spend), anything: said.anything }
   }
 
   /** A session that was only just made when its host died may not be there: then another one takes its place. */
@@ -223,6 +233,7 @@ class Turns {
         'bad-option',
         `Agent '${this.#id}' cannot be told to compact: its agent does that by itself.`,
       )
+    takePut(session.ref, this.#id, '')
     await session.compact()
   }
 

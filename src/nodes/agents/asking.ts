@@ -49,6 +49,8 @@ export interface AskingOptions {
 export class Asking {
   /** What was put off last. */
   put: PutOff | undefined
+  /** The request that the answer from before was given to. It is given once. */
+  #given: string | undefined
   readonly #options: AskingOptions
 
   constructor(options: AskingOptions) {
@@ -68,7 +70,8 @@ export class Asking {
   async permission(request: PermissionRequest): Promise<PermissionDecision> {
     const { plan, cwd, call, before } = this.#options
     const { id, tool, kind, title } = request
-    const known = before !== undefined && 'permission' in before && before.permission.id === id ? before : undefined
+    const known =
+      before !== undefined && 'permission' in before && this.#isAbout(before.permission, request) ? before : undefined
     const byRule = known?.decision === undefined ? decide(plan, request, cwd) : this.#kept(request, known.decision)
     call.emit('permission', { id, tool, kind, title, ...(byRule === 'ask' ? {} : byRule) })
     if (byRule !== 'ask') return byRule
@@ -85,7 +88,8 @@ export class Asking {
     const { plan, cwd, call, before } = this.#options
     const { id, tool, questions } = request
     call.emit('question', { id, tool, questions })
-    if (before !== undefined && 'question' in before && before.question.id === id) return { answers: before.answers }
+    if (before !== undefined && 'question' in before && this.#isAbout(before.question, request))
+      return { answers: before.answers }
     const title = questions.map(({ text }) => text).join(' ')
     const byRule = decide(plan, { tool, kind: 'question', title, input: { questions } }, cwd)
     if (byRule !== 'ask' && 'allow' in byRule && !byRule.allow) return { refused: byRule.reason ?? 'denied' }
@@ -98,6 +102,13 @@ export class Asking {
       answers.push(wordsOf(await call.ask<string, unknown>(prompt, options)))
     }
     return { answers }
+  }
+
+  /** In a turn that was broken off, an agent asks for the same again under another id. */
+  #isAbout<One extends PermissionRequest | QuestionRequest>(before: One, request: One): boolean {
+    if (this.#given === undefined && (before.id === request.id || wantsOf(before) === wantsOf(request)))
+      this.#given = request.id
+    return this.#given === request.id
   }
 
   /** Code may have changed since it was answered: what the agent cannot do as it was allowed, it does not do at all. */
@@ -142,4 +153,8 @@ export class Asking {
       options: { kind: 'ask', ...formOf(question), detail: { id, tool, node, ...about } },
     } as const
   }
+}
+
+function wantsOf(request: PermissionRequest | QuestionRequest): string {
+  return JSON.stringify('questions' in request ? request.questions : [request.tool, request.kind, request.input])
 }

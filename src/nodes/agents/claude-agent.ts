@@ -1,14 +1,15 @@
 /** Claude Code, by its Agent SDK: one streaming query for each session, resumed by its id. */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
 import { agentEnvironment, inHome } from './agent-environment.ts'
 import { spawnFor, type Spawning } from './agent-process.ts'
+import { ClaudeSpending, tokensIn, type Models, type TellsUsage, type Tokens } from './claude-spending.ts'
 import { decideCall } from './decide-call.ts'
-import type { Methods, Numbers, Texts } from './fields.ts'
+import type { Methods, Texts } from './fields.ts'
 import { packageAgent } from './load-package.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { Queue } from './queue.ts'
-import { Sum } from './sum.ts'
 import { toolKinds } from './tool-kinds.ts'
 import { hearAll, TurnParts, untilDone, type Parts } from './turn-parts.ts'
 
@@ -23,6 +24,8 @@ const VARIABLES = 'ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL CLA
 const QUIET = { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }
 const TOLD_ELSE = 'It was told something else.'
 const FOREVER_S = 365 * 24 * 3_600
+/** How long one that has started may take to ask again for what was put off. */
+const ASK_AGAIN_MS = 5_000
 
 export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAdapter {
   const wanted = {
@@ -43,7 +46,7 @@ export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAd
 /** The part of the SDK that is used, and the parts of its messages that are read. */
 type Sdk = { query(params: { prompt: AsyncIterable<unknown>; options: Readonly<Record<string, unknown>> }): Query }
 
-interface Query extends AsyncIterable<Message>, Methods<'interrupt'> {
+interface Query extends AsyncIterable<Message>, Methods<'interrupt'>, TellsUsage {
   close(): void
 }
 
@@ -56,7 +59,7 @@ interface Message extends Texts<'type' | 'subtype' | 'error' | 'result' | 'termi
   readonly structured_output?: unknown
   readonly usage?: Tokens
   readonly total_cost_usd?: number
-  readonly modelUsage?: Readonly<Record<string, Numbers<'contextWindow'>>>
+  readonly modelUsage?: Models
 }
 
 interface Block extends Texts<'type' | 'id' | 'name' | 'tool_use_id'> {
@@ -64,8 +67,6 @@ interface Block extends Texts<'type' | 'id' | 'name' | 'tool_use_id'> {
   readonly is_error?: boolean
   readonly content?: unknown
 }
-
-type Tokens = Numbers<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens'>
 
 interface Asked extends Readonly<Record<'tool_name' | 'tool_use_id', string>>, Texts<'agent_id'> {
   readonly tool_input: unknown
@@ -76,13 +77,12 @@ class ClaudeSession implements AgentSession {
   readonly #sdk: Sdk
   readonly #options: AgentOpen
   readonly #turn = new TurnParts()
-  /** What the session has cost, also before it was resumed. */
-  readonly #cost = new Sum()
+  readonly #spending = new ClaudeSpending()
   #known: boolean
   #query: Query | undefined
   #said = new Queue<unknown>()
   /** A turn that was put off before, and that nobody goes on with: it goes on by itself when the session is resumed. */
-  #left: 'unknown' | 'none' | 'ending' = 'none'
+  #left: 'unknown' | 'none' | 'ending' | 'awaited' = 'none'
   #schema: unknown
   #used = 0
 
@@ -103,14 +103,20 @@ class ClaudeSession implements AgentSession {
       // What it must give is said when it starts.
       const other = JSON.stringify(schema) !== JSON.stringify(this.#schema)
       this.#schema = schema
-      if (other || this.#query === undefined) this.#start('prompt')
+      if (other || this.#query === undefined) void this.#start('unknown')
       this.#said.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
     })
   }
 
   /** A deferred tool is asked for again as soon as the session is resumed. */
   proceed(): Parts {
-    return this.#turn.begin(async () => this.#start('proceed'))
+    return this.#turn.begin(async () => {
+      await this.#start('awaited')
+      await delay(ASK_AGAIN_MS)
+      if (this.#left !== 'awaited') return
+      this.#end()
+      throw new Error('what it had asked for is lost')
+    })
   }
 
   async interrupt(): Promise<void> {
@@ -132,12 +138,14 @@ class ClaudeSession implements AgentSession {
     this.#query = undefined
   }
 
-  #start(how: 'prompt' | 'proceed'): void {
+  /** Settles when it is there, and it is known what it has spent before. */
+  async #start(left: 'unknown' | 'awaited'): Promise<void> {
     this.#end()
-    this.#left = how === 'prompt' ? 'unknown' : 'none'
+    this.#left = left
     this.#said = new Queue<unknown>()
     this.#query = this.#sdk.query({ prompt: this.#said, options: this.#queryOptions() })
     void this.#listen(this.#query)
+    if (this.#known || this.#options.forkFrom !== undefined) await this.#spending.goOn(this.#query)
   }
 
   async #listen(query: Query): Promise<void> {
@@ -183,7 +191,7 @@ class ClaudeSession implements AgentSession {
   async #hook({ tool_name: tool, tool_input: input, tool_use_id: id, agent_id: agent }: Asked): Promise<unknown> {
     const kind = kindOf(tool)
     if (kind === 'read') return {}
-    if (this.#left !== 'none') this.#left = 'ending'
+    this.#left = this.#left === 'none' || this.#left === 'awaited' ? 'none' : 'ending'
     if (this.#left === 'ending') return { continue: false, stopReason: TOLD_ELSE }
     const lacks = agent === undefined && (await this.#turn.isAlone()) ? [] : (['defer'] as const)
     const { verdict, reason, input: updatedInput } = await decideCall(this.#options, { id, tool, kind, input, lacks })
@@ -193,7 +201,8 @@ class ClaudeSession implements AgentSession {
 
   #hear(message: Message): void {
     const { type, subtype, event: { type: event, delta = {} } = {} } = message
-    if (this.#left === 'unknown' && (type === 'stream_event' || type === 'assistant')) this.#left = 'none'
+    const begins = this.#left === 'awaited' || type === 'stream_event' || type === 'assistant'
+    if (this.#left !== 'ending' && begins) this.#left = 'none'
     if (type === 'system' && subtype === 'init') this.#known = true
     else if (type === 'system' && subtype === 'compact_boundary') this.#turn.compacted()
     else if (type === 'system' && subtype === 'api_retry') this.#turn.retry(message.error)
@@ -230,9 +239,9 @@ class ClaudeSession implements AgentSession {
 
   #spend({ usage = {}, total_cost_usd: cost = 0, modelUsage = {} }: Message): void {
     const size = Math.max(0, ...Object.values(modelUsage).map(({ contextWindow = 0 }) => contextWindow))
-    const usd = this.#cost.added(cost, this.#options.resume === undefined ? cost : 0)
     const output = usage.output_tokens ?? 0
-    this.#turn.spent({ input: tokensIn(usage) - output, output, usd, used: this.#used, size })
+    const spent = this.#spending.added(cost, modelUsage, { input: tokensIn(usage) - output, output })
+    this.#turn.spent({ ...spent, used: this.#used, size })
   }
 }
 
@@ -244,8 +253,3 @@ const kindOf = toolKinds({
   question: 'AskUserQuestion',
   read: 'Read Glob Grep LS NotebookRead TodoWrite TodoRead Task BashOutput StructuredOutput',
 })
-
-function tokensIn(tokens: Tokens): number {
-  const { input_tokens: a = 0, output_tokens: b = 0, cache_read_input_tokens: c = 0 } = tokens
-  return a + b + c + (tokens.cache_creation_input_tokens ?? 0)
-}

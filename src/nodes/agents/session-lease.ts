@@ -3,7 +3,8 @@
  * the process ends, however it ends. Beside the lock it is written who that is: for whoever wants the session too, and to find
  * what a killed process has left running in it.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { holdFile } from '../../base/file-lock.ts'
 import { NerveError } from '../../base/nerve-error.ts'
@@ -46,19 +47,61 @@ export async function endTree(mark: string, kin?: ReadonlySet<string>): Promise<
   await killTree({ mark, root: -1, rootEnded: () => true }, GRACE_MS, kin)
 }
 
-function filesOf({ agent, id }: SessionRef, node: string): { readonly lock: string; readonly record: string } {
-  const folder = join(stateFolder(), 'agent-sessions')
+type Files = Readonly<Record<'lock' | 'record' | 'note', string>>
+
+function filesOf({ agent, id }: Pick<SessionRef, 'agent' | 'id'>, node: string): Files {
+  const problems: Error[] = []
+  for (const folder of places())
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      checkOwn(folder)
+      const name = join(folder, contentHash(`${agent} ${id}`))
+      return { lock: `${name}.lock`, record: `${name}.json`, note: `${name}.put` }
+    } catch (problem) {
+      problems.push(problem as Error)
+    }
+  const why = problems.map(({ message }) => message).join('; ')
+  throw new NerveError(
+    'not-ready',
+    `Agent '${node}' cannot note down that it works in session ${id} of ${agent}: ${why}. Let one of these folders be made, with nobody else who may write in it; another place for the last is named in XDG_STATE_HOME.`,
+    { cause: problems.at(-1), data: { node, session: id } },
+  )
+}
+
+/** The home that the system knows, whatever the variables of this process say: one place for all that the user runs. Where there is none, another. */
+function places(): readonly string[] {
+  const other = join(stateFolder(), 'agent-sessions')
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    throw new NerveError(
-      'not-ready',
-      `Agent '${node}' cannot note down that it works in session ${id} of ${agent}: ${(cause as Error).message}. Name a folder that can be written in XDG_STATE_HOME.`,
-      { cause, data: { node, session: id } },
-    )
+    return [join(userInfo().homedir, '.local', 'state', 'nerve', 'agent-sessions'), other]
+  } catch {
+    // A user without an entry, as in some containers.
+    return [other]
   }
-  const name = join(folder, contentHash(`${agent} ${id}`))
-  return { lock: `${name}.lock`, record: `${name}.json` }
+}
+
+/** Where others can write, they could say who works in a session, and where a record goes. */
+function checkOwn(folder: string): void {
+  const found = lstatSync(folder)
+  const { uid, mode } = found
+  if (!found.isDirectory() || (mode & 0o022) !== 0 || uid !== (process.getuid?.() ?? uid))
+    throw new Error(`${folder} is not a folder of this user alone`)
+}
+
+/** Notes down that a step has put off what it does in the session, and that it is as that step left it. */
+export function notePut(ref: SessionRef, node: string, step: string): void {
+  writeFileSync(filesOf(ref, node).note, step, { mode: 0o600 })
+}
+
+/** Whether the session is as the step left it. Whoever asks is about to use it, so it is no more. */
+export function takePut(ref: SessionRef, node: string, step: string): boolean {
+  const { note } = filesOf(ref, node)
+  try {
+    return readFileSync(note, 'utf8') === step
+  } catch {
+    return false
+  } finally {
+    rmSync(note, { force: true })
+  }
 }
 
 function readHolder(record: string): Holder | undefined {
