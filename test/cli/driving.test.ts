@@ -185,6 +185,8 @@ describe('crashes', () => {
     running.child.kill('SIGKILL')
     await running.ended
     expect(await status()).toBe('crashed')
+    const { out: shown } = await nerve(['show', 'last'])
+    expect(shown).toMatch(/^slow {2}\w+ {2}crashed\n[^]*◦ hold {2}was running\n[^]*Its process is gone. Drive it on: nerve resume/)
     expect((await nerve(['doctor'])).code).toBe(1)
     // Reading and starting other runs drive nothing of it.
     await nerve(['ps'])
