@@ -65,9 +65,9 @@ function line(sign: string, color: 'green' | 'cyan', path: string, more: string)
   return `  ${tone(sign, color)} ${name.padEnd(12)} ${tone(more, 'dim')}`
 }
 
-/** Without a terminal, as wide as the environment says. */
+/** Without a terminal, as wide as the environment says. One that says 0, as some in CI do, does not know it. */
 function columns(): number {
-  return Math.max(20, process.stdout.columns ?? (Number(process.env['COLUMNS']) || 80))
+  return Math.max(20, process.stdout.columns || Number(process.env['COLUMNS']) || 80)
 }
 
 // oxlint-disable-next-line no-control-regex -- colours take no room

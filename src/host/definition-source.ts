@@ -1,4 +1,5 @@
 /** Where the definition of a recorded run comes from: a file, or Nerve itself. */
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import type { AnyDefinition, AnyRunnable, Names } from '../engine/definition.ts'
 import { nameOf } from './registry.ts'
 
@@ -17,6 +18,26 @@ export async function builtInAt(source: string): Promise<readonly AnyDefinition[
   const { builtIn } = await import('./library/built-in.ts')
   const found = builtIn(source.slice(BUILT_IN.length))
   return found === undefined ? [] : [found]
+}
+
+interface Sourced {
+  readonly source?: string | undefined
+}
+
+/** As it is recorded: a file of the project by its place in there, so that runs find it again when the project is moved or copied. */
+export function recorded<Value extends Sourced>(dir: string | undefined, value: Value): Value {
+  const { source } = value
+  if (source === undefined || dir === undefined || isBuiltIn(source)) return value
+  const within = relative(dir, resolve(source))
+  const isOutside = within === '..' || within.startsWith(`..${sep}`) || isAbsolute(within)
+  return { ...value, source: isOutside ? resolve(source) : within.replaceAll(sep, '/') }
+}
+
+/** With its file where that is now. */
+export function placed<Value extends Sourced>(dir: string | undefined, value: Value): Value {
+  const { source } = value
+  if (source === undefined || dir === undefined || isBuiltIn(source)) return value
+  return { ...value, source: resolve(dir, source) }
 }
 
 /** Definitions from files. Each may refer by name to whatever else its file exports, before what the host knows. */

@@ -22,7 +22,7 @@ import { divergence } from '../engine/troubles.ts'
 import type { Actor, Durability, Entry, ResumePlan } from '../journal/events.ts'
 import type { JournalStore } from '../journal/port.ts'
 import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
-import { Sources, isBuiltIn } from './definition-source.ts'
+import { Sources, isBuiltIn, placed, recorded } from './definition-source.ts'
 import { lookAgain } from './look-again.ts'
 import { listRuns, type RunFilter } from './list-runs.ts'
 import { openStore } from './open-store.ts'
@@ -132,7 +132,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
     store,
     clock,
     durability: options.durability ?? 'process',
-    resolve: (name, source) => host.definition(name, source),
+    resolve: (name, source) => host.definition(name, placed(host.dir, { source }).source),
     names: (definition) => sources.before(recalled.behind(registry.names), definition),
     ...(options.maxResident === undefined ? {} : { maxResident: options.maxResident }),
     onProblem,
@@ -207,7 +207,7 @@ class LocalHost implements Host {
   ): Promise<Handle<Output>> {
     checkStart(definition, options)
     const { source } = options
-    const start = { ...options, ...(input === undefined ? {} : { input }) }
+    const start = { ...recorded(this.dir, options), ...(input === undefined ? {} : { input }) }
     if (source !== undefined) await this.#sources.know(source, definition)
     const names = this.#sources.before(this.registry.names, definition)
     await this.#recalled.look(this, definition, names)
@@ -237,7 +237,7 @@ class LocalHost implements Host {
   }
 
   async runs(filter: RunFilter = {}): Promise<RunRow[]> {
-    return listRuns(this.#engine, filter)
+    return (await listRuns(this.#engine, filter)).map((row) => placed(this.dir, row))
   }
 
   async run(id: string): Promise<RunRow> {
@@ -249,7 +249,7 @@ class LocalHost implements Host {
         `There is no run ${id}, or more than one begins like that. List them with: nerve ps`,
       )
     const living = await this.#engine.ownership.living()
-    return runRow(found, this.#engine.isDriven(found.head.root, found.owner, living))
+    return placed(this.dir, runRow(found, this.#engine.isDriven(found.head.root, found.owner, living)))
   }
 
   async journal(run: string): Promise<readonly Entry[]> {

@@ -1,5 +1,5 @@
 /** The tables of a project's database, and opening it without harming what is there. */
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { NerveError } from '../base/nerve-error.ts'
@@ -184,9 +184,24 @@ function createTables(db: DatabaseSync, file: string): void {
       db.exec(TABLES)
       db.prepare(`INSERT INTO meta VALUES('format', ?)`).run(String(FORMAT))
     }
+    forgetForeignHosts(db, file)
     db.exec('COMMIT')
   } catch (error) {
     db.exec('ROLLBACK')
     throw error
   }
+}
+
+/**
+ * The hosts in a copied database have the one it was copied from: none of them does anything here, however alive its process is. The
+ * place of a file stays the same when it is moved, and a copy cannot have it.
+ */
+function forgetForeignHosts(db: DatabaseSync, file: string): void {
+  const { dev, ino } = statSync(file, { bigint: true })
+  const place = `${dev}:${ino}`
+  const known = db.prepare(`SELECT value FROM meta WHERE key = 'place'`).get()?.['value']
+  if (known === place) return
+  // One of an older Nerve does not say where it was.
+  if (known !== undefined) db.exec('DELETE FROM hosts')
+  db.prepare(`INSERT OR REPLACE INTO meta VALUES('place', ?)`).run(place)
 }

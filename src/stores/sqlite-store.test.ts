@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -164,6 +164,30 @@ describe('the file of a SqliteStore', () => {
     expect(await other.read('r2', 0, 10)).toHaveLength(2)
     await other.close()
     await store.close()
+  })
+
+  it('has hosts of its own: those in a copy are gone, those in a file that was moved are not', async () => {
+    const file = newFile()
+    const store = await open(file)
+    const { pid } = process
+    await store.beat({ host: 'h1', pid, machine: 'here', birth: '', beat: 1 })
+    const copy = join(dirname(file), 'copy.db')
+    for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`)
+    const other = await open(copy)
+    expect(await other.hosts()).toEqual([])
+    await other.beat({ host: 'h2', pid, machine: 'here', birth: '', beat: 1 })
+    await other.close()
+    await store.close()
+    const moved = join(dirname(file), 'moved.db')
+    renameSync(file, moved)
+    for (const [place, host] of [
+      [moved, 'h1'],
+      [copy, 'h2'],
+    ] as const) {
+      const again = await open(place)
+      expect(await again.hosts()).toMatchObject([{ host }])
+      await again.close()
+    }
   })
 
   it('can be made by two processes at the same moment', async () => {

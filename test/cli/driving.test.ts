@@ -147,6 +147,21 @@ describe('Ctrl-C', () => {
     expect(effects()).toEqual(['first', 'hold', 'last'])
   })
 
+  test.each(['SIGHUP', 'SIGTERM'] as const)('%s again and again never cancels', async (signal) => {
+    const { nerve, start, write } = open({ 'slow.ts': files.slow })
+    const running = start(['run', 'slow.ts'])
+    await running.shown('holding')
+    running.child.kill(signal)
+    await running.shown('run-paused')
+    for (const again of ['SIGHUP', 'SIGTERM', 'SIGHUP'] as const) running.child.kill(again)
+    const { code, out } = await running.ended
+    expect(code).toBe(3)
+    expect(out).toMatch(/nerve resume \w+\n$/)
+    expect(await status()).toBe('paused')
+    write('go', '')
+    expect((await nerve(['resume', 'last'])).code).toBe(0)
+  })
+
   test('twice cancels', async () => {
     const { start } = open({ 'slow.ts': files.slow })
     const running = start(['run', 'slow.ts'])
@@ -170,6 +185,8 @@ describe('crashes', () => {
     running.child.kill('SIGKILL')
     await running.ended
     expect(await status()).toBe('crashed')
+    const { out: shown } = await nerve(['show', 'last'])
+    expect(shown).toMatch(/^slow {2}\w+ {2}crashed\n[^]*◦ hold {2}was running\n[^]*Its process is gone. Drive it on: nerve resume/)
     expect((await nerve(['doctor'])).code).toBe(1)
     // Reading and starting other runs drive nothing of it.
     await nerve(['ps'])

@@ -136,6 +136,49 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     expect(seen(out).text).toMatch(/→ publish[^]*"name": "Bob"/)
   })
 
+  test('a terminal that says it has no columns is as wide as usual', async () => {
+    const { terminal } = open({ 'asking.ts': files.asking })
+    const size = [0, 0] as const
+    const keys = [
+      ['revise', '2\r'],
+      ['Under which name?', 'Ada\r'],
+    ] as const
+    const { code, out } = await terminal(['run', 'asking.ts'], keys, { size }).ended
+    expect(code).toBe(0)
+    expect(seen(out).text).toMatch(/✓ ask {2}Publish this\? {2}→ revise/)
+    const ps = await terminal(['ps'], [], { size }).ended
+    expect(seen(ps.out).text).toMatch(/RUN +NAME +STATUS +AGE\n\w{16} {2}asking {2}completed/)
+    const help = await terminal(['ps', '--help'], [], { size }).ended
+    expect(seen(help.out).text).toContain('only runs of this status, such as waiting or failed;')
+  })
+
+  test.each([
+    [28, 10],
+    [28, 24],
+    [80, 10],
+  ] as const)('a question that is longer than a window of %d by %d can be read, and answered', async (...size) => {
+    const detail = Array.from({ length: 30 }, (_, index) => `detail ${index} ends`)
+    const choices = ['one', 'a choice that has a name longer than windows', ...Array.from({ length: 8 }, (_, n) => `c${n}`)]
+    const long = `import { workflow } from 'nerve'
+export default workflow('long', (ctx) => ctx.ask('First of it.\\n' + 'many words '.repeat(20) + 'x'.repeat(60) + ' Last of it?', ${JSON.stringify({ detail, choices })}))`
+    const { terminal } = open({ 'long.ts': long })
+    const keys = [
+      ['> ', 'nothing of these\r'],
+      ['"nothing of these" is', '3\r'],
+    ] as const
+    const { code, out } = await terminal(['run', 'long.ts'], keys, { size, env: { NO_COLOR: '1' } }).ended
+    expect(code).toBe(0)
+    const { lines, text } = seen(out, size)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(size[0])
+    const whole = text.replaceAll(/\s+/g, ' ')
+    for (const part of ['First of it.', 'Last of it?', ...choices]) expect(whole).toContain(part)
+    for (const part of detail) expect(whole).toContain(part)
+    expect(whole.replaceAll(' ', '')).toContain('x'.repeat(60))
+    // Once, however often it is drawn.
+    expect(whole.split('First of it.')).toHaveLength(3)
+    expect(whole).toMatch(/✓ long.* c0 ?$/)
+  })
+
   test('Ctrl-C at a question parks the run, and resume asks it again', async () => {
     const { terminal, nerve } = open({ 'asking.ts': files.asking })
     const { code, out } = await terminal(['run', 'asking.ts'], [['within', '\u0003']]).ended

@@ -84,6 +84,20 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     expect(out).not.toContain('Somebody else')
   })
 
+  test('without a terminal, attach ends with 3 at a question; with one that cannot redraw, it goes on and says how to answer', async () => {
+    const { nerve, terminal } = open({ 'asking.ts': files.asking })
+    await nerve(['run', 'asking.ts', '--detach'])
+    const piped = await nerve(['attach', 'last'])
+    expect(piped.code).toBe(3)
+    expect(piped.out).toMatch(/question-asked[^]*waiting {2}asking[^]*\n {2}nerve answer \S+ publish\n$/)
+    const dumb = terminal(['attach', 'last'], [['nerve answer', 'SIGTERM']], { env: { TERM: 'dumb' } })
+    const { code, out } = await dumb.ended
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/question-asked[^]*nerve answer \S+ publish\r\n.* goes on/) })
+    await nerve(['answer', 'last', 'publish'])
+    await nerve(['answer', 'last', 'Ada'])
+    expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.not.stringContaining('nerve answer') })
+  })
+
   test('the daemon is restarted, and takes its time to end: whoever watches goes on with the next one', async () => {
     const { start, nerve, write, until, log, record } = open({ 'slow.ts': files.slow })
     await nerve(['run', 'slow.ts', '--detach'])

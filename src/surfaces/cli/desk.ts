@@ -49,6 +49,9 @@ export class Desk {
         const gone = new AbortController()
         this.#asking = { id: question.id, gone }
         setImmediate(() => void this.#ask(question, gone))
+      } else if (this.#options.view.tell !== undefined) {
+        this.#tried.add(question.id)
+        this.#options.view.tell(question)
       }
     }
   }

@@ -1,6 +1,7 @@
 /**
  * Drives runs in this process and shows them until they end or rest: `run`, `resume`, `answer`, `signal` and `fork` are
- * all this. Owns the signals of the process meanwhile: Ctrl-C once pauses and parks, twice cancels.
+ * all this. Owns the signals of the process meanwhile: Ctrl-C once pauses and parks, twice cancels. SIGTERM and a closed window pause and
+ * park too, and never cancel: they come several times, from the shell, the system and whoever watches over processes.
  */
 import type { NerveError } from '../../base/nerve-error.ts'
 import { isNerveError } from '../../base/nerve-error.ts'
@@ -18,7 +19,7 @@ import { createView, type View } from './view.ts'
 /** How long steps that run may go on after Ctrl-C before the run is parked without them; they run again on resume. */
 const PAUSE_GRACE_MS = 5_000
 const IDLE_LOOK_MS = 100
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const ENDS = ['SIGTERM', 'SIGHUP'] as const
 
 export interface DriverOptions {
   /** Answer choices with the first one. */
@@ -36,7 +37,8 @@ export class Driver {
   readonly #heard = new Set<string>()
   readonly #early: RunEvent[] = []
   readonly #unsubscribe: () => void
-  readonly #onSignal = (): void => this.#interrupt()
+  readonly #onInterrupt = (): void => this.#interrupt()
+  readonly #onEnd = (): void => this.#leave()
   #view: View | undefined
   #desk: Desk | undefined
   #changes = 0
@@ -51,13 +53,14 @@ export class Driver {
     this.#out = out
     this.#options = options
     this.#unsubscribe = host.subscribe({ live: false }, (heard) => this.#hear(heard as RunEvent))
-    for (const signal of SIGNALS) process.on(signal, this.#onSignal)
+    process.on('SIGINT', this.#onInterrupt)
+    for (const signal of ENDS) process.on(signal, this.#onEnd)
   }
 
   static async open(host: Host, out: Output, options: DriverOptions = {}): Promise<Driver> {
     const driver = new Driver(host, out, options)
     const view = await createView(out, driver.progress, {
-      interrupt: () => driver.#interrupt(),
+      interrupt: driver.#onInterrupt,
       hint: 'Ctrl-C pauses it',
     })
     driver.#view = view
@@ -106,7 +109,8 @@ export class Driver {
   close(): void {
     this.#unsubscribe()
     clearTimeout(this.#grace)
-    for (const signal of SIGNALS) process.off(signal, this.#onSignal)
+    process.off('SIGINT', this.#onInterrupt)
+    for (const signal of ENDS) process.off(signal, this.#onEnd)
     this.#desk?.close()
     this.#view?.close()
   }
@@ -168,13 +172,31 @@ export class Driver {
     this.#interrupts += 1
     if (this.#roots.size === 0 || this.#interrupts > 2) endProcess(this.#interrupts > 2 ? EXIT.cancelled : 130)
     this.#desk?.close()
-    const cancel = this.#interrupts === 2
-    this.#view?.say(
-      cancel ? 'Cancelling…' : 'Pausing: steps that run have a moment to finish. Ctrl-C again cancels the run.',
-    )
-    if (!cancel) this.#grace = setTimeout(() => this.#endGrace(), PAUSE_GRACE_MS)
-    else clearTimeout(this.#grace)
-    for (const root of this.#roots) void this.#stop(root, cancel)
+    if (this.#interrupts === 1)
+      return this.#pause('Pausing: steps that run have a moment to finish. Ctrl-C again cancels the run.')
+    clearTimeout(this.#grace)
+    this.#grace = undefined
+    this.#view?.say('Cancelling…')
+    for (const root of this.#roots) void this.#stop(root, true)
+  }
+
+  #leave(): void {
+    if (this.#roots.size === 0) endProcess(130)
+    this.#desk?.close()
+    if (this.#interrupts > 0) return this.#bound()
+    this.#interrupts = 1
+    this.#pause('Pausing, because this process is to end: steps that run have a moment to finish.')
+  }
+
+  #pause(why: string): void {
+    this.#view?.say(why)
+    this.#bound()
+    for (const root of this.#roots) void this.#stop(root, false)
+  }
+
+  /** However long steps take, this process ends. */
+  #bound(): void {
+    this.#grace ??= setTimeout(() => this.#endGrace(), PAUSE_GRACE_MS)
   }
 
   async #stop(root: string, cancel: boolean): Promise<void> {

@@ -3,6 +3,7 @@ import { verbOf, type CommandSpec, type OptionSpec } from './command-spec.ts'
 import { COMMANDS, GLOBAL_OPTIONS } from './command-table.ts'
 import { nearest } from '../../base/nearest.ts'
 import { oneLine, said } from './printable.ts'
+import { sizeOf } from './style.ts'
 
 const COLUMNS = 100
 const LEAST_COLUMNS = 20
@@ -154,7 +155,7 @@ function optionRows(options: Readonly<Record<string, OptionSpec>>): (readonly [s
 /** COLUMNS as for man; else those of the terminal. */
 function columnsHere(): number {
   const told = Number(process.env['COLUMNS'])
-  const columns = Number.isInteger(told) && told > 0 ? told : process.stdout.isTTY ? process.stdout.columns : COLUMNS
+  const columns = Number.isInteger(told) && told > 0 ? told : process.stdout.isTTY ? sizeOf(process.stdout).columns : COLUMNS
   return Math.min(COLUMNS, Math.max(LEAST_COLUMNS, columns))
 }
 

@@ -4,10 +4,10 @@ import type { RunEvent } from '../../host/api.ts'
 import { joined, usageText } from './event-lines.ts'
 import { readKeys } from './read-keys.ts'
 import type { Output } from './output.ts'
-import { NOTHING, problemLines, questionLines, typed, typedLine, type Typed } from './prompt.ts'
+import { NOTHING, briefLines, problemLines, questionLines, typed, typedLine, type Typed } from './prompt.ts'
 import type { KnownQuestion, KnownRun, Progress } from './progress.ts'
 import { Screen, type Frame, type Terminal } from './screen.ts'
-import type { Line } from './style.ts'
+import { renderLine, type Line } from './style.ts'
 import { fitLines, treeLines, type TreeLine } from './tree-view.ts'
 import type { View, ViewKeys } from './view.ts'
 
@@ -27,16 +27,22 @@ interface Asking {
   line: Typed
 }
 
+/** The run and its state stay in sight above a question. */
+const TREE_ROWS = 2
+
 export class LiveView implements View {
   readonly #progress: Progress
   readonly #screen: Screen
   readonly #keys: ViewKeys
+  readonly #color: boolean
   #timer: NodeJS.Timeout
   readonly #restore: () => void
   #beat = 0
   #said: string | undefined
   #asking: Asking | undefined
   #deafUntil = 0
+  /** The question that is too long for the window: all of it was written above. */
+  #toldAbove: string | undefined
 
   constructor(
     out: Output,
@@ -46,6 +52,7 @@ export class LiveView implements View {
   ) {
     this.#progress = progress
     this.#keys = keys
+    this.#color = out.color
     this.#screen = new Screen(terminal, { color: out.color, draw: () => this.#draw() })
     if (terminal === process.stdout) this.#screen.capture(process.stdout, process.stderr)
     this.#timer = setTimeout(() => this.#tick(), 0)
@@ -119,27 +126,41 @@ export class LiveView implements View {
 
   #draw(): Frame {
     const { columns, rows } = this.#screen
-    const below = this.#below(columns)
+    const below = this.#below(columns, rows)
     const trees = this.#tree()
     const room = Math.max(1, Math.floor((rows - 1 - below.lines.length) / Math.max(1, trees.length)) - 1)
     const lines = trees.flatMap(({ head, lines: all }) => [head, ...fitLines(all, room)])
     return { ...below, lines: [...lines, ...below.lines] }
   }
 
-  #below(columns: number): Frame {
+  #below(columns: number, rows: number): Frame {
     const said: Line[] = this.#said === undefined ? [] : [[{ text: this.#said, tone: 'warn' }]]
     const asking = this.#asking
     const hint: Line = [{ text: this.#keys.hint, tone: 'dim' }]
     if (asking === undefined) return { lines: said.length === 0 ? [hint] : said }
     const { line, column } = typedLine(asking.line, columns)
-    const question = questionLines(asking.question, columns, Date.now())
+    const problem = asking.problem === undefined ? [] : problemLines(asking.problem, columns)
+    const rest = [...problem, ...said, line, hint]
+    const question = this.#question(asking.question, { columns, room: rows - 1 - TREE_ROWS - rest.length })
     if (performance.now() < this.#deafUntil)
       return { lines: [...question, [{ text: 'Somebody else has answered the one before.', tone: 'warn' }]] }
-    const problem = asking.problem === undefined ? [] : problemLines(asking.problem, columns)
     return {
-      lines: [...question, ...problem, ...said, line, hint],
+      lines: [...question, ...rest],
       caret: { line: 1, column },
     }
+  }
+
+  #question(question: KnownQuestion, size: { readonly columns: number; readonly room: number }): readonly Line[] {
+    const now = Date.now()
+    const whole = questionLines(question, size.columns, now)
+    if (whole.length <= size.room) return whole
+    if (this.#toldAbove !== question.id) {
+      this.#toldAbove = question.id
+      const text = whole.map((line) => `${renderLine(line, size.columns - 1, this.#color)}\n`).join('')
+      // Not in the middle of a drawing.
+      setImmediate(() => this.#screen.above(text))
+    }
+    return briefLines(question, now, size)
   }
 }
 

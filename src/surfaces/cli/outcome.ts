@@ -191,8 +191,12 @@ export function questionText(out: Output, question: InboxRow, now: number): stri
     `${out.tone('?', 'ask')} ${clean(question.prompt)}`,
     ...(numbered === undefined ? [] : [`  ${numbered}`]),
     ...(deadline === '' ? [] : [`  ${deadline}`]),
-    hint(out, `nerve answer ${question.id} ${choices === undefined ? 'VALUE' : typedChoice(choices[0] ?? '')}`),
+    answerHint(out, question),
   ]
+}
+
+export function answerHint(out: Output, { id, choices }: Pick<InboxRow, 'id' | 'choices'>): string {
+  return hint(out, `nerve answer ${id} ${choices === undefined ? 'VALUE' : typedChoice(choices[0] ?? '')}`)
 }
 
 function signalLines(out: Output, outcome: Outcome, now: number): string[] {

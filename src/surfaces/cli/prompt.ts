@@ -59,32 +59,63 @@ function letters(text: string): string[] {
   return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
 }
 
-const MOST_DETAIL_LINES = 12
-
-/** The question, its choices and its deadline. */
+/** All of the question: what it asks, its detail, its choices and its deadline. */
 export function questionLines(question: KnownQuestion, columns: number, now: number): Line[] {
-  const room = Math.max(8, columns - 3)
-  const [first = '', ...more] = wrapText(clean(question.prompt), room)
-  const lines: Line[] = [
+  const { prompt, detail, free } = question
+  const room = roomIn(columns)
+  const dim = (text: string): Line[] => wrapText(text, room).map((part): Line => [{ text: `  ${part}`, tone: 'dim' }])
+  const [first = '', ...more] = wrapText(clean(prompt), room)
+  const { description } = free ?? {}
+  return [
     [],
     [
       { text: '? ', tone: 'ask' },
       { text: first, tone: 'bold' },
     ],
     ...more.map((text): Line => [{ text: '  ' }, { text, tone: 'bold' }]),
+    ...(detail === undefined ? [] : dim(readable(detail))),
+    ...choiceLines(question, columns),
+    ...(typeof description === 'string' ? dim(oneLine(description)) : []),
+    ...deadlineLines(question, now),
   ]
-  if (question.detail !== undefined) {
-    const detail = readable(question.detail).split('\n')
-    for (const text of detail.slice(0, MOST_DETAIL_LINES)) lines.push([{ text: `  ${text}`, tone: 'dim' }])
-    if (detail.length > MOST_DETAIL_LINES)
-      lines.push([{ text: `  … ${detail.length - MOST_DETAIL_LINES} more lines`, tone: 'dim' }])
-  }
-  for (const [index, choice] of (question.choices ?? []).entries())
-    lines.push([{ text: `  ${index + 1} `, tone: 'ask' }, { text: oneLine(choice) }])
-  const { description } = question.free ?? {}
-  if (typeof description === 'string') lines.push([{ text: `  ${oneLine(description)}`, tone: 'dim' }])
-  if (question.deadline !== undefined) lines.push([{ text: `  ${deadlineText(question, now)}`, tone: 'warn' }])
-  return lines
+}
+
+/** What stays at the bottom of a question that is too long for the window, and was written above: never more lines than there is room. */
+export function briefLines(question: KnownQuestion, now: number, size: { columns: number; room: number }): Line[] {
+  const { columns, room } = size
+  const head: Line[] = [
+    [
+      { text: '? ', tone: 'ask' },
+      { text: brief(question.prompt, Math.max(8, roomIn(columns) - 2)), tone: 'bold' },
+    ],
+    [{ text: '  scroll up for all of it', tone: 'dim' }],
+  ]
+  const deadline = deadlineLines(question, now)
+  const choices = choiceLines(question, columns)
+  const count = question.choices?.length ?? 0
+  const few: Line[] = count === 0 ? [] : [[{ text: `  1 to ${count}`, tone: 'ask' }, { text: ', or its text' }]]
+  const whole = [...head, ...choices, ...deadline]
+  const short = [...head.slice(0, 1), ...few, ...head.slice(1), ...deadline]
+  return whole.length <= room ? whole : short.slice(0, Math.max(1, room))
+}
+
+function roomIn(columns: number): number {
+  return Math.max(8, columns - 3)
+}
+
+function choiceLines({ choices = [] }: KnownQuestion, columns: number): Line[] {
+  return choices.flatMap((choice, index) => {
+    const number = `  ${index + 1} `
+    const [first = '', ...more] = wrapText(oneLine(choice), Math.max(8, columns - 1 - number.length))
+    return [
+      [{ text: number, tone: 'ask' }, { text: first }] as Line,
+      ...more.map((text): Line => [{ text: ' '.repeat(number.length) + text }]),
+    ]
+  })
+}
+
+function deadlineLines(question: KnownQuestion, now: number): Line[] {
+  return question.deadline === undefined ? [] : [[{ text: `  ${deadlineText(question, now)}`, tone: 'warn' }]]
 }
 
 /** Why an answer was not taken. What was typed comes first in it, and what can be done last: both are seen, however much was typed. */

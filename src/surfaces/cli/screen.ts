@@ -2,7 +2,7 @@
  * The last lines of a terminal, redrawn in place. Owns the cursor while it is open and gives it back on every way out.
  * What others print meanwhile (a workflow's console.log) goes above the frame instead of through it.
  */
-import { columnsOf, renderLine, type Line } from './style.ts'
+import { columnsOf, renderLine, sizeOf, type Line } from './style.ts'
 
 const HIDE = '\u001B[?25l'
 const SHOW = '\u001B[?25h'
@@ -54,11 +54,11 @@ export class Screen {
   }
 
   get columns(): number {
-    return Math.max(10, this.#terminal.columns ?? 80)
+    return Math.max(10, sizeOf(this.#terminal).columns)
   }
 
   get rows(): number {
-    return Math.max(4, this.#terminal.rows ?? 24)
+    return Math.max(4, sizeOf(this.#terminal).rows)
   }
 
   /** Sends what is written to these streams above the frame, until the screen is closed. */

@@ -63,22 +63,39 @@ export function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - columnsOf(text)))
 }
 
-/** Words in lines of at most so many columns. */
+/** Words in lines of at most so many columns. One that is longer than a line goes on in the next. */
 export function wrapText(text: string, columns: number): string[] {
+  return text.split('\n').flatMap((paragraph) => wrapLine(paragraph, columns))
+}
+
+function wrapLine(text: string, columns: number): string[] {
+  if (columnsOf(text) <= columns) return [text]
   const lines: string[] = []
-  for (const paragraph of text.split('\n')) {
-    let line = ''
-    for (const word of paragraph.split(' ')) {
-      const longer = line === '' ? word : `${line} ${word}`
-      if (columnsOf(longer) <= columns || line === '') line = longer
-      else {
-        lines.push(line)
-        line = word
-      }
+  let line = ''
+  for (const word of text.split(/(?<=\S) /)) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (columnsOf(longer) <= columns) {
+      line = longer
+      continue
     }
-    lines.push(line)
+    if (line !== '') lines.push(line)
+    line = word
+    while (columnsOf(line) > columns) {
+      const part = cut(line, columns) || line
+      lines.push(part)
+      line = line.slice(part.length)
+    }
   }
-  return lines
+  return [...lines, line]
+}
+
+/** The size of a terminal. One that says 0, as some in CI do, does not know it. */
+export function sizeOf(terminal: { readonly columns?: number; readonly rows?: number }): {
+  readonly columns: number
+  readonly rows: number
+} {
+  const { columns = 0, rows = 0 } = terminal
+  return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 }
 }
 
 // What has no column of its own: marks on a letter, joiners, what chooses the form of an emoji.

@@ -10,6 +10,8 @@ export interface TreeOptions {
   readonly now: number
   /** What stands before a step that runs. */
   readonly spinner: string
+  /** Nobody drives the run: what it was at, it is not at now. */
+  readonly isLeft?: boolean
 }
 
 /** A line, and whether what it tells is over: those may be left out when there is no room. */
@@ -110,7 +112,8 @@ function stateOf(branch: Branch): State {
 
 function branchLine(branch: Branch, state: State, depth: number, options: TreeOptions): Line {
   const { item } = branch
-  const [symbol, tone] = symbolOf(item, state, options)
+  const wasAt = options.isLeft === true && state === 'running'
+  const [symbol, tone] = wasAt ? SYMBOLS.stopped : symbolOf(item, state, options)
   const [label, ordinal] = branch.name.startsWith('#') ? [branch.name.slice(1), undefined] : branch.name.split('#')
   const spans: Span[] = [
     { text: '  '.repeat(depth) },
@@ -124,7 +127,7 @@ function branchLine(branch: Branch, state: State, depth: number, options: TreeOp
   if (item === undefined) return spans
   const note = isMap(item) && isOpen(state) ? mapNote(branch) : noteOf(item, options.now)
   if (note !== '') spans.push({ text: `  ${note}`, tone: noteTone(state) })
-  const spent = joined(timeOf(item, options.now), usageText(item.usage))
+  const spent = joined(wasAt && item.kind !== 'scope' ? 'was running' : timeOf(item, options.now), usageText(item.usage))
   if (spent !== '') spans.push({ text: `  ${spent}`, tone: 'dim' })
   return spans
 }

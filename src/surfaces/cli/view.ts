@@ -1,6 +1,7 @@
 /** How a driven run is shown: as a live tree, as plain lines, or as JSON lines. */
 import type { RunEvent } from '../../host/api.ts'
 import { eventData, eventLine, isNoise } from './event-lines.ts'
+import { answerHint } from './outcome.ts'
 import type { Output } from './output.ts'
 import type { KnownQuestion, Progress } from './progress.ts'
 
@@ -11,6 +12,8 @@ export interface View {
   say(text: string): void
   /** What the person types, or undefined when the question went away meanwhile. Only on a terminal. */
   ask?(question: KnownQuestion, problem: string | undefined, gone: AbortSignal): Promise<string | undefined>
+  /** Says how a question is answered from elsewhere, where nobody asks it here and the showing goes on. */
+  tell?(question: KnownQuestion): void
   /** Ends the showing, before the outcome is printed. */
   close(): void
 }
@@ -22,11 +25,13 @@ export interface ViewKeys {
   readonly leave?: () => void
   /** What a person can do, in a few words. */
   readonly hint: string
+  /** It goes on being shown while a question is open. */
+  readonly follows?: boolean
 }
 
 export async function createView(out: Output, progress: Progress, keys: ViewKeys): Promise<View> {
   if (out.json) return jsonView(out)
-  if (!out.live) return plainView(out, progress)
+  if (!out.live) return plainView(out, progress, keys)
   const { LiveView } = await import('./live-view.ts')
   return new LiveView(out, progress, keys)
 }
@@ -39,7 +44,7 @@ function jsonView(out: Output): View {
   }
 }
 
-function plainView(out: Output, progress: Progress): View {
+function plainView(out: Output, progress: Progress, { follows = false }: ViewKeys): View {
   return {
     hear(event) {
       if (isNoise(event)) return
@@ -47,6 +52,7 @@ function plainView(out: Output, progress: Progress): View {
       out.line(isRoot ? eventLine(event) : `${event.run}  ${eventLine(event)}`)
     },
     say: (text) => out.line(text),
+    ...(follows ? { tell: (question) => out.line(answerHint(out, question)) } : {}),
     close: () => undefined,
   }
 }

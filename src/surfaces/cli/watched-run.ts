@@ -113,7 +113,8 @@ class WatchedRun {
   async open(): Promise<void> {
     const { out, progress, options } = this.#parts
     const hint = `Ctrl-Z leaves it running${options.whose === 'own' ? ', Ctrl-C pauses it' : ''}`
-    const keys = { interrupt: this.#onInterrupt, leave: this.#onLeave, hint }
+    const follows = options.until !== 'rest'
+    const keys = { interrupt: this.#onInterrupt, leave: this.#onLeave, hint, follows }
     this.#view = await createView(out, progress, keys)
     const { yes = false } = options
     const isOpen = ({ id, asked }: KnownQuestion): boolean => asked >= this.#began || this.#open.has(id)

@@ -10,7 +10,12 @@ export function run({ args, out, dir }: Invocation): Promise<number> {
     dir,
     args.words[0] ?? '',
     async (host, row) =>
-      (await watchRun(host, out, row, { yes: args.flag('yes'), prints: await Prints.open(host) })) ??
+      (await watchRun(host, out, row, {
+        yes: args.flag('yes'),
+        prints: await Prints.open(host),
+        // Where nobody types and no program reads, nobody may ever look: it does not wait for an answer without end.
+        until: out.json || process.stdin.isTTY ? 'end' : 'rest',
+      })) ??
       driveRecorded(host, out, row, async () => undefined),
     forWatching(out),
   )

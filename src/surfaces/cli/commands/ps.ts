@@ -11,7 +11,7 @@ import type { Output } from '../output.ts'
 import { brief } from '../printable.ts'
 import { newestRuns, withRuns } from '../project.ts'
 import { STATUSES } from '../statuses.ts'
-import { columnsOf, padded, renderLine, type Line, type Span, type Tone } from '../style.ts'
+import { columnsOf, padded, renderLine, sizeOf, type Line, type Span, type Tone } from '../style.ts'
 import { wholeNumber } from '../values.ts'
 
 export async function run({ args, out, dir }: Invocation): Promise<number> {
@@ -61,7 +61,7 @@ const NARROW = 72
 
 function table(out: Output, rows: readonly RunRow[]): string[] {
   const now = Date.now()
-  const columns = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY
+  const columns = process.stdout.isTTY ? sizeOf(process.stdout).columns : Number.POSITIVE_INFINITY
   const narrow = columns < NARROW
   const shown = rows.map((row) => ({
     row,

@@ -12,7 +12,7 @@ import { brief, readable } from '../printable.ts'
 import { Progress } from '../progress.ts'
 import { withRun } from '../project.ts'
 import type { RunHost } from '../run-host.ts'
-import { renderLine } from '../style.ts'
+import { renderLine, sizeOf } from '../style.ts'
 import { treeLines } from '../tree-view.ts'
 import { placeData, placeIn, placeText } from './show-path.ts'
 import type { Entry, ResumePlan } from '../../../journal/events.ts'
@@ -93,10 +93,10 @@ function showData(shown: Shown, run: string, verbose: boolean): Record<string, u
 
 function showLines(out: Output, shown: Shown): string[] {
   const { row, rows, progress } = shown
-  const columns = out.live ? (process.stdout.columns ?? 80) : 10_000
+  const columns = out.live ? sizeOf(process.stdout).columns : 10_000
   const known = progress.runs.get(row.run)
   const now = Date.now()
-  const tree = known === undefined ? [] : treeLines(progress, known, { now, spinner: '▸' })
+  const tree = known === undefined ? [] : treeLines(progress, known, { now, spinner: '▸', isLeft: row.owner === undefined })
   const questions = rows.flatMap((one) =>
     one.questions.flatMap((question) =>
       questionText(out, { ...question, run: one.run, definition: one.definition }, now),
