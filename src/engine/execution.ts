@@ -14,11 +14,9 @@ import { added, NONE } from '../base/list.ts'
 import type { NerveError } from '../base/nerve-error.ts'
 import { rowOf, type Row } from '../journal/codec.ts'
 import type { Durability, JournalEvent, ResumePlan, RunStatus } from '../journal/events.ts'
-import { fold, statusOf } from '../journal/fold.ts'
+import { fold } from '../journal/fold.ts'
 import type { RunState } from '../journal/run-state.ts'
-import { headOf } from '../journal/head.ts'
 import type { CallKind, Outcomes, PlacedEvent } from '../journal/outcomes.ts'
-import type { Append } from '../journal/port.ts'
 import type { Bus } from './bus.ts'
 import type { Call } from './call.ts'
 import { Calls } from './calls.ts'
@@ -30,6 +28,7 @@ import type { EngineParts, ExecutionOptions } from './execution-options.ts'
 import { Ledger } from './ledger.ts'
 import { here, openScope, placeOf, type Place } from './scope.ts'
 import { Replay } from './replay-index.ts'
+import { ShownHead } from './shown-head.ts'
 import { sweep } from './sweep.ts'
 import type { Tree } from './tree.ts'
 import { RUN_OVER } from './troubles.ts'
@@ -38,8 +37,6 @@ import type { OpenWait } from './waits.ts'
 /** How long a resting replay may stay short of what is recorded before it counts as diverged. */
 const REPLAY_GRACE_MS = 1_000
 const REPLAY_LOOK_MS = 20
-/** What lists show of steps and usage is written this often, and not with each step. */
-const HEAD_AGE_MS = 1_000
 const NOT_ACTIVE = {}
 
 export class Execution implements Source {
@@ -83,10 +80,7 @@ export class Execution implements Source {
   #settled: { readonly command: number; readonly result: string }[] | undefined
   readonly #ticked: (() => void)[] = []
   #handed = false
-  #head = { version: 0, idle: false, time: 0 }
-  /** What lists show, as far as this process has written it. */
-  shown: RunStatus | undefined
-  #headDelayed = false
+  readonly #head: ShownHead
   #closed: NerveError | undefined
   #over: NerveError | undefined
   #controller: AbortController | undefined
@@ -109,7 +103,7 @@ export class Execution implements Source {
     this.#durability = options.durability
     this.#host = options.host
     this.#create = options.fresh
-    this.#head.version = options.state.headVersion
+    this.#head = new ShownHead(options.state, this, parts.committer)
     this.ledger = new Ledger(options.state, options.parent?.ledger, () => this.activeNow / 1_000)
     const drains = new Drains()
     this.#delivery = new Delivery(drains, () => this.committer.arm(this))
@@ -128,6 +122,11 @@ export class Execution implements Source {
   /** Resolves when the replay has ended; undefined when it has, which is the usual case. */
   get replayEnd(): Promise<void> | undefined {
     return this.#released
+  }
+
+  /** What lists show, as far as this process has written it. */
+  get shown(): RunStatus | undefined {
+    return this.#head.status
   }
 
   /** Aborts when the run is cancelled. Made when somebody asks for it. */
@@ -277,7 +276,12 @@ export class Execution implements Source {
     if (this.#replay !== undefined || this.#closed !== undefined) return undefined
     this.#appendStarted()
     this.#handed = this.#rows.length > 0
-    const head = this.#headIfChanged()
+    const head = this.#head.next({
+      isFirst: this.#create,
+      hasEvents: this.#rows.length > 0,
+      isWorking: this.calls.size > 0,
+      isIdle: this.state.children.size > 0 && this.tree.idle,
+    })
     if (this.#rows.length === 0 && this.#settled === undefined && head === undefined) return undefined
     // With only waits open, one more tick tells whether the run rests, also after a commit of the head alone.
     if (this.calls.size === 0) this.committer.arm(this)
@@ -318,7 +322,7 @@ export class Execution implements Source {
     if (this.#closed !== undefined) return
     this.#closed = error
     this.#over = error
-    this.committer.lags(this, false)
+    this.#head.close()
     this.#replay = undefined
     this.#release?.()
     this.#delivery.forget()
@@ -337,26 +341,6 @@ export class Execution implements Source {
     this.#starting = NONE
     // What began while the run ended is given up by whoever ended it; its journal is closed.
     if (this.closed === undefined) for (const call of starting) if (!call.ended) call.announce()
-  }
-
-  #headIfChanged(): Append['head'] {
-    const idle = this.state.children.size > 0 && this.tree.idle
-    const { headVersion, updated } = this.state
-    const { version, idle: before, time } = this.#head
-    const same = headVersion === version && idle === before && Math.abs(updated - time) < HEAD_AGE_MS
-    if ((same && !this.#create) || this.#canWait()) return undefined
-    this.#head = { version: headVersion, idle, time: updated }
-    const head = headOf(this.state, idle)
-    this.shown = head.status
-    return head
-  }
-
-  /** A run that stops waiting goes on at once, and says more in its next tick: what lists show is written then, once. */
-  #canWait(): boolean {
-    const leaves = this.shown === 'waiting' && !this.#headDelayed && statusOf(this.state) === 'running'
-    // A function that goes on with its answer may say nothing for long.
-    this.#headDelayed = this.committer.lags(this, leaves && this.calls.size === 0 && this.#rows.length > 0)
-    return this.#headDelayed
   }
 
   #startReplay(outcomes: Outcomes): void {

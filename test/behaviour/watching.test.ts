@@ -143,6 +143,22 @@ describe('events', () => {
 })
 
 describe('the lists', () => {
+  it('show what a run has done and spent while its next step takes long', async () => {
+    const { host } = await openStage()
+    const over = gate()
+    const run = await host.start(
+      workflow('long', async (ctx) => {
+        for (let i = 0; i < 10; i += 1) await ctx.step('quick', ({ usage }) => usage({ usd: 1 }))
+        await ctx.step('long', () => over.promise)
+      }),
+    )
+    await until(async () => (await host.run(run.id)).steps === 10, 'the list shows ten steps')
+    expect(await host.run(run.id)).toMatchObject({ status: 'running', usage: { usd: 10 } })
+    over.resolve()
+    await run.result()
+    expect(await host.run(run.id)).toMatchObject({ status: 'completed', steps: 11 })
+  })
+
   it('show runs and questions as they are', async () => {
     const { host } = await openStage()
     const child = workflow('child', (ctx) => ctx.ask('Inner?'))

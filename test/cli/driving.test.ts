@@ -181,12 +181,14 @@ describe('crashes', () => {
     const { nerve, start, write, effects } = open({ 'slow.ts': files.slow, 'asking.ts': files.asking })
     await nerve(['run', 'asking.ts'])
     const running = start(['run', 'slow.ts'])
-    await running.shown('holding')
+    await running.shown('step-started       hold')
     running.child.kill('SIGKILL')
     await running.ended
     expect(await status()).toBe('crashed')
     const { out: shown } = await nerve(['show', 'last'])
-    expect(shown).toMatch(/^slow {2}\w+ {2}crashed\n[^]*◦ hold {2}was running\n[^]*Its process is gone. Drive it on: nerve resume/)
+    expect(shown).toMatch(
+      /^slow {2}\w+ {2}crashed\n[^]*◦ hold {2}was running\n[^]*Its process is gone. Drive it on: nerve resume/,
+    )
     expect((await nerve(['doctor'])).code).toBe(1)
     // Reading and starting other runs drive nothing of it.
     await nerve(['ps'])

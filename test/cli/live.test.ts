@@ -158,7 +158,11 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     [80, 10],
   ] as const)('a question that is longer than a window of %d by %d can be read, and answered', async (...size) => {
     const detail = Array.from({ length: 30 }, (_, index) => `detail ${index} ends`)
-    const choices = ['one', 'a choice that has a name longer than windows', ...Array.from({ length: 8 }, (_, n) => `c${n}`)]
+    const choices = [
+      'one',
+      'a choice that has a name longer than windows',
+      ...Array.from({ length: 8 }, (_, n) => `c${n}`),
+    ]
     const long = `import { workflow } from 'nerve'
 export default workflow('long', (ctx) => ctx.ask('First of it.\\n' + 'many words '.repeat(20) + 'x'.repeat(60) + ' Last of it?', ${JSON.stringify({ detail, choices })}))`
     const { terminal } = open({ 'long.ts': long })

@@ -155,7 +155,8 @@ function optionRows(options: Readonly<Record<string, OptionSpec>>): (readonly [s
 /** COLUMNS as for man; else those of the terminal. */
 function columnsHere(): number {
   const told = Number(process.env['COLUMNS'])
-  const columns = Number.isInteger(told) && told > 0 ? told : process.stdout.isTTY ? sizeOf(process.stdout).columns : COLUMNS
+  const columns =
+    Number.isInteger(told) && told > 0 ? told : process.stdout.isTTY ? sizeOf(process.stdout).columns : COLUMNS
   return Math.min(COLUMNS, Math.max(LEAST_COLUMNS, columns))
 }
 

@@ -127,7 +127,10 @@ function branchLine(branch: Branch, state: State, depth: number, options: TreeOp
   if (item === undefined) return spans
   const note = isMap(item) && isOpen(state) ? mapNote(branch) : noteOf(item, options.now)
   if (note !== '') spans.push({ text: `  ${note}`, tone: noteTone(state) })
-  const spent = joined(wasAt && item.kind !== 'scope' ? 'was running' : timeOf(item, options.now), usageText(item.usage))
+  const spent = joined(
+    wasAt && item.kind !== 'scope' ? 'was running' : timeOf(item, options.now),
+    usageText(item.usage),
+  )
   if (spent !== '') spans.push({ text: `  ${spent}`, tone: 'dim' })
   return spans
 }

@@ -96,7 +96,8 @@ function showLines(out: Output, shown: Shown): string[] {
   const columns = out.live ? sizeOf(process.stdout).columns : 10_000
   const known = progress.runs.get(row.run)
   const now = Date.now()
-  const tree = known === undefined ? [] : treeLines(progress, known, { now, spinner: '▸', isLeft: row.owner === undefined })
+  const tree =
+    known === undefined ? [] : treeLines(progress, known, { now, spinner: '▸', isLeft: row.owner === undefined })
   const questions = rows.flatMap((one) =>
     one.questions.flatMap((question) =>
       questionText(out, { ...question, run: one.run, definition: one.definition }, now),
