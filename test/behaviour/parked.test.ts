@@ -1,7 +1,7 @@
 /** Runs that wait cost rows, not memory: they are parked, and an answer, a signal or their time loads them again. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { workflow } from 'nerve'
-import { openStage, quiet, timePasses, until } from './stage.ts'
+import { gate, openStage, quiet, rejection, timePasses, until } from './stage.ts'
 
 describe('parked runs', () => {
   it('of a hundred, one is answered and only that one goes on', async () => {
@@ -109,5 +109,47 @@ describe('parked runs', () => {
       await quiet()
     }
     expect(await run.result()).toEqual(['re Well, a?', 're Well, b?'])
+  })
+
+  describe('whose child asks', () => {
+    /** The child is opened when the code of its parent comes to it, which may read files on its way. */
+    async function parkedParent(goesOn: () => Promise<void> | 'elsewhere') {
+      let begun = 0
+      const child = workflow('child', (ctx) => ctx.ask('Well?'))
+      const parent = workflow('parent', async (ctx) => {
+        begun += 1
+        const way = begun === 1 ? undefined : goesOn()
+        if (way === 'elsewhere') return way
+        await way
+        return ctx.child(child, undefined)
+      })
+      const { host } = await openStage({ maxResident: 0, definitions: [parent, child] })
+      const run = await host.start(parent)
+      await run.rest()
+      await until(async () => (await host.run(run.id)).owner === undefined, 'it is parked')
+      const [question] = await host.inbox()
+      return { host, run, question: question?.id ?? '' }
+    }
+
+    it('are answered, however long it takes to read what they did', async () => {
+      const reading = gate()
+      const { host, run, question } = await parkedParent(() => reading.promise)
+      onTestFinished(() => void vi.useRealTimers())
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const failed = host.answer(question, 'yes').then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      await vi.advanceTimersByTimeAsync(5_000)
+      reading.resolve()
+      await vi.advanceTimersByTimeAsync(100)
+      expect(await failed).toBeUndefined()
+      expect(await run.result()).toBe('yes')
+    })
+
+    it('say that their code has changed, where it has', async () => {
+      const { host, question } = await parkedParent(() => 'elsewhere')
+      expect((await rejection(host.answer(question, 'yes'))).code).toBe('diverged')
+    })
   })
 })
