@@ -7,9 +7,9 @@ import { connect } from 'nerve/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { finishesSteps, goesOn } from '../../src/surfaces/daemon/at-work.ts'
 import { startDaemon } from '../../src/surfaces/daemon/daemon.ts'
+import { RecordingStore } from '../properties/recording-store.ts'
 
 const all = (): boolean => true
-const PATIENCE = { timeout: 20_000 }
 
 test('a run that is held goes no further, but finishes the step that runs, also in a child', async () => {
   const host = await createHost({ store: 'memory' })
@@ -26,13 +26,35 @@ test('a run that is held goes no further, but finishes the step that runs, also 
   await begun.promise
   const look = async () => ({ goesOn: await goesOn(host, all), finishes: await finishesSteps(host, all) })
   // A step is in the journal a moment after its function has begun.
-  await expect.poll(look, PATIENCE).toEqual({ goesOn: true, finishes: true })
+  await expect.poll(look).toEqual({ goesOn: true, finishes: true })
   await run.pause()
   expect(await look()).toEqual({ goesOn: false, finishes: true })
   may.resolve()
-  await expect.poll(look, PATIENCE).toEqual({ goesOn: false, finishes: false })
+  await expect.poll(look).toEqual({ goesOn: false, finishes: false })
   await run.resume()
   await run.result()
+})
+
+test('a step of a held run that went with its process, or waits for a person, is finished by nobody', async () => {
+  const store = new RecordingStore()
+  const before = await createHost({ store })
+  onTestFinished(() => before.close())
+  const begun = Promise.withResolvers<void>()
+  const works = workflow('works', (ctx) => ctx.step('work', () => (begun.resolve(), new Promise(() => undefined))))
+  const asks = workflow('asks', (ctx) => ctx.step('ask', (call) => call.ask('Well?')))
+  const [run, other] = [await before.start(works), await before.start(asks)]
+  await begun.promise
+  await expect.poll(async () => (await before.inbox()).length).toBe(1)
+  await Promise.all([run.pause(), other.pause()])
+  expect(await finishesSteps(before, ({ run: one }) => one === run.id)).toBe(true)
+  expect(await finishesSteps(before, ({ run: one }) => one === other.id)).toBe(false)
+  const left = await store.crashedAfter(store.commits.length)
+  const host = await createHost({ store: left, definitions: [works, asks] })
+  onTestFinished(() => host.close())
+  // It is in memory from here on, and held.
+  await (await host.handle(run.id)).signal('any')
+  expect(await host.run(run.id)).toMatchObject({ status: 'paused', owner: host.id })
+  expect(await finishesSteps(host, all)).toBe(false)
 })
 
 test('a daemon that nobody else needs stays until the step of a paused run is done', async () => {

@@ -1,8 +1,8 @@
 /** What is under way in a host. A tree that is held (paused, exhausted) starts nothing new, but finishes the steps that run. */
-import { addToTimeline, emptyTimeline, type Host, type RunRow } from '../../host/api.ts'
+import { worksOn, type Host, type RunRow } from '../../host/api.ts'
 
 type Looked = Pick<Host, 'run' | 'runs' | 'journal'>
-type Row = Pick<RunRow, 'status' | 'owner'>
+type Row = Pick<RunRow, 'run' | 'owner'>
 
 const HELD = ['paused', 'exhausted'] as const
 
@@ -19,16 +19,9 @@ export async function goesOn(host: Looked, isMeant: (row: Row) => boolean): Prom
   return false
 }
 
-/** Some tree that is held has a step that runs. Reads journals: to be asked when nothing else is left to ask. */
+/** Some tree that is held has a step that is at work. Reads journals: to be asked when nothing else is left to ask. */
 export async function finishesSteps(host: Looked, isMeant: (row: Row) => boolean): Promise<boolean> {
-  const rows = await host.runs({ status: ['queued', 'running', ...HELD], children: true })
-  for (const row of rows) if (isMeant(row) && (await hasSteps(host, row.run))) return true
+  const rows = (await host.runs({ status: ['queued', 'running', ...HELD], children: true })).filter(isMeant)
+  for (const { run } of rows) if (worksOn(run, await host.journal(run))) return true
   return false
-}
-
-/** Whether the function of a step runs, as the journal of its run says it. */
-export async function hasSteps(host: Pick<Host, 'journal'>, run: string): Promise<boolean> {
-  const timeline = emptyTimeline()
-  for (const entry of await host.journal(run)) addToTimeline(timeline, entry)
-  return [...timeline.items.values()].some(({ kind, status }) => kind === 'step' && status === 'running')
 }

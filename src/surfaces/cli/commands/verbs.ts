@@ -1,7 +1,7 @@
 /** `nerve pause`, `nerve interrupt` and `nerve cancel`: they drive nothing. */
 import { NerveError } from '../../../base/nerve-error.ts'
-import type { RunRow } from '../../../host/api.ts'
-import { hasSteps, isHeld } from '../../daemon/at-work.ts'
+import { addToTimeline, emptyTimeline, type RunRow } from '../../../host/api.ts'
+import { isHeld } from '../../daemon/at-work.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { me, withRun } from '../project.ts'
@@ -28,6 +28,12 @@ async function nothingRuns(host: RunHost, { root, owner }: RunRow): Promise<bool
   for (const row of await host.runs({ root, children: true }))
     if (row.status === 'running' || (isHeld(row) && (await hasSteps(host, row.run)))) return false
   return true
+}
+
+async function hasSteps(host: RunHost, id: string): Promise<boolean> {
+  const timeline = emptyTimeline()
+  for (const entry of await host.journal(id)) addToTimeline(timeline, entry)
+  return [...timeline.items.values()].some(({ kind, status }) => kind === 'step' && status === 'running')
 }
 
 function nothingToInterrupt({ run: id, status, owner }: RunRow): NerveError {
