@@ -83,7 +83,12 @@ async function performIn(engine: Engine, target: Target, wanted: RunCommand): Pr
   // It may have been parked while it was waited for: then it is taken again.
   if (execution.closed !== undefined && execution.state.end === undefined && tree.lost === undefined)
     return performIn(engine, target, wanted)
-  return perform(engine, execution, wanted, target.id)
+  tree.commands += 1
+  try {
+    return await perform(engine, execution, wanted, target.id)
+  } finally {
+    tree.commands -= 1
+  }
 }
 
 const OPEN_LOOK_MS = 5

@@ -1,6 +1,6 @@
 /** Runs that wait cost rows, not memory: they are parked, and an answer, a signal or their time loads them again. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { workflow } from 'nerve'
+import { workflow, type Schema } from 'nerve'
 import { gate, openStage, quiet, rejection, timePasses, until } from './stage.ts'
 
 describe('parked runs', () => {
@@ -25,6 +25,28 @@ describe('parked runs', () => {
     expect(await host.inbox()).toHaveLength(99)
     expect((await host.runs({ status: ['waiting'] })).length).toBe(99)
     expect(problems).toEqual([])
+  })
+
+  it.each(['alone', 'beside another command'])('take an answer that a schema looks at for long, %s', async (how) => {
+    const looking = gate()
+    const validate = async (value: unknown) => {
+      await looking.promise
+      return { value }
+    }
+    const slow: Schema<unknown> = { '~standard': { version: 1, vendor: 'slow', validate } }
+    const asking = workflow('asking', (ctx) => ctx.ask('Well?', { schema: slow }))
+    const { host } = await openStage({ maxResident: 0 })
+    const run = await host.start(asking)
+    await run.rest()
+    await until(async () => (await host.run(run.id)).owner === undefined, 'it is parked')
+    const [question] = await host.inbox()
+    const answered = host.answer(question?.id ?? '', 'yes').catch((error: unknown) => error)
+    await until(async () => (await host.run(run.id)).owner === host.id, 'it is in memory')
+    if (how !== 'alone') await run.signal('other')
+    await quiet()
+    looking.resolve()
+    expect(await answered).toBeUndefined()
+    expect(await run.result()).toBe('yes')
   })
 
   it('are woken by their time, each at its own', async () => {
