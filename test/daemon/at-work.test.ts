@@ -69,8 +69,9 @@ test('a daemon that nobody else needs stays until the step of a paused run is do
     export default workflow('held', (ctx) => ctx.step('hold', () => (globalThis.heldStep.begun(), globalThis.heldStep.may)))`,
   )
   const stayed = Promise.withResolvers<string>()
-  let looks = Number.NEGATIVE_INFINITY
+  let looks: number | undefined
   const isHeld = (): boolean => {
+    if (looks === undefined) return true
     looks += 1
     if (looks > 5) stayed.resolve('stayed')
     return false
