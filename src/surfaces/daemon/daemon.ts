@@ -293,11 +293,16 @@ async function willWake({ host }: Parts): Promise<boolean> {
 
 async function end(parts: Parts, timers: readonly (() => void)[], why: string): Promise<void> {
   const { options, record, unlock } = parts
-  const { say, dir, grace = GRACE_MS } = options
+  const { say, dir, onProblem, grace = GRACE_MS } = options
   say(`ends: ${why}`)
   for (const stop of timers) stop()
-  // Clients that lose it now do not start another one: it did not die.
-  removeRecord(dir, record)
+  try {
+    // Clients that lose it now do not start another one: it did not die.
+    removeRecord(dir, record)
+  } catch (error) {
+    // The steps that run have their moment all the same.
+    onProblem(error)
+  }
   // What watchers are told goes out before anything closes.
   await turn()
   const late = new AbortController()
