@@ -107,12 +107,11 @@ class ClaudeSession implements AgentSession {
     })
   }
 
-  /** A deferred tool is asked for again as soon as the session is resumed. */
+  /** A deferred tool is asked for again as soon as the session is resumed. A turn that begins meanwhile has its own time for it. */
   proceed(): Parts {
     return this.#turn.begin(async () => {
       const query = await this.#start('awaited')
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS).unref())
-      // Another turn may have begun since: it has its own time.
       if (this.#left !== 'awaited' || this.#query !== query) return
       this.#end()
       throw new Error('what it had asked for is lost')
@@ -143,8 +142,7 @@ class ClaudeSession implements AgentSession {
     this.#end()
     this.#left = left
     this.#said = new Queue<unknown>()
-    const query = this.#sdk.query({ prompt: this.#said, options: this.#queryOptions() })
-    this.#query = query
+    const query = (this.#query = this.#sdk.query({ prompt: this.#said, options: this.#queryOptions() }))
     void this.#listen(query)
     if (this.#known || this.#options.forkFrom !== undefined) await this.#spending.goOn(query)
     return query
