@@ -32,6 +32,8 @@ export const usual = {
     execArgv: source.map((condition) => `--conditions=${condition}`),
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // What comes within a second here may take longer on a machine that is busy, and comes all the same.
+    expect: { poll: { timeout: 15_000 } },
     passWithNoTests: false,
     // What belongs to a person stays as it is.
     env: { XDG_STATE_HOME: join(import.meta.dirname, 'coverage', 'state') },

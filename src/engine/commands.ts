@@ -14,6 +14,7 @@ import { runEnded } from './troubles.ts'
 import type { Execution } from './execution.ts'
 import { readEntries } from './reader.ts'
 import { checkBudget } from './start.ts'
+import type { Tree } from './tree.ts'
 import { dispatchSignals } from './waits.ts'
 
 export type RunCommand = Actor &
@@ -75,24 +76,42 @@ async function performIn(engine: Engine, target: Target, wanted: RunCommand): Pr
   const { root, run } = target
   // Nothing is waited for that is there: between an answer and what it sets going, every turn of a promise counts.
   const tree = engine.keep(root) ?? (await engine.take(root))
-  const execution = tree.executions.get(run) ?? (await tree.busy(openRun(engine, run, root)))
-  if (execution === undefined) throw new NerveError('run-ended', `Run ${run} is not open any more.`)
+  const execution = tree.executions.get(run) ?? (await tree.busy(openRun(tree, run)))
+  if (execution === undefined) throw notThere(tree, run)
   if (execution.replayEnd !== undefined) await execution.replayEnd
   if (execution.closed?.code === 'diverged') throw execution.closed
   // It may have been parked while it was waited for: then it is taken again.
   if (execution.closed !== undefined && execution.state.end === undefined && tree.lost === undefined)
     return performIn(engine, target, wanted)
-  return perform(engine, execution, wanted, target.id)
+  tree.commands += 1
+  try {
+    return await perform(engine, execution, wanted, target.id)
+  } finally {
+    tree.commands -= 1
+  }
 }
 
-/** A child is opened by its parent's code; after loading a tree that takes a moment. */
-async function openRun(engine: Engine, run: string, root: string): Promise<Execution | undefined> {
-  let execution: Execution | undefined
-  for (let tries = 0; execution === undefined && tries < 200; tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 5))
-    execution = engine.live(root)?.executions.get(run)
+const OPEN_LOOK_MS = 5
+const MOST_OPEN_LOOKS = 200
+
+/** A child is opened by its parent's code: after the replay of whatever is above it, however long that takes, and then at once. */
+async function openRun(tree: Tree, run: string): Promise<Execution | undefined> {
+  const { executions } = tree
+  for (let looks = 0; looks < MOST_OPEN_LOOKS; looks += 1) {
+    await new Promise((resolve) => setTimeout(resolve, OPEN_LOOK_MS))
+    const execution = executions.get(run)
+    if (execution !== undefined || tree.rootExecution?.closed !== undefined) return execution
+    for (const one of executions.values()) if (one.replaying || one.opening.size > 0) looks = 0
   }
-  return execution
+  return undefined
+}
+
+/** Its code has gone another way, this process is not to speak for it any more, or it is over. */
+function notThere({ lost, rootExecution }: Tree, run: string): NerveError {
+  const why = lost ?? rootExecution?.closed
+  return why === undefined || why.code === 'run-ended'
+    ? new NerveError('run-ended', `Run ${run} is not open any more.`)
+    : why
 }
 
 /** Nobody drives the run. Pausing and cancelling need no code; the rest loads the run and goes on. */

@@ -220,7 +220,7 @@ export class Engine implements TreeEvents {
 
   /** Drops a resting tree from memory. It stays what it is in the journal. */
   async park(tree: Tree): Promise<void> {
-    if (this.#live.get(tree.root) !== tree || !tree.idle) return
+    if (this.#live.get(tree.root) !== tree || !tree.idle || tree.commands > 0) return
     failpoint('park-before')
     this.#live.delete(tree.root)
     this.#residents.remove(tree)
@@ -265,7 +265,7 @@ export class Engine implements TreeEvents {
 
   #mayPark(tree: Tree): void {
     const state = tree.rootExecution?.state
-    if (state === undefined || this.#drain !== undefined) return
+    if (state === undefined || this.#drain !== undefined || tree.commands > 0) return
     if (statusOf(state) === 'running' && state.waits.size === 0 && state.children.size === 0) return
     this.#residents.add(tree)
   }

@@ -41,6 +41,8 @@ export class Tree {
   readonly root: string
   readonly epoch: number
   readonly executions = new Map<string, Execution>()
+  /** How many commands are being performed on it: it stays in memory for them. */
+  commands = 0
   lost: NerveError | undefined
   readonly #events: TreeEvents
   #hold: Hold | undefined

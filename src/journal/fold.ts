@@ -28,8 +28,8 @@ export function statusOf(state: RunState): RunStatus {
   return !busy && state.waits.size > 0 ? 'waiting' : 'running'
 }
 
-/** A step whose function waits for a person is not at work. */
-function isWorking({ inFlight, questions, waits }: RunState): boolean {
+/** Some step runs. One whose function waits for a person is not at work. */
+export function isWorking({ inFlight, questions, waits }: RunState): boolean {
   if (inFlight.size === 0 || questions === 0) return inFlight.size > 0
   const asking = new Set<string>()
   for (const [path, wait] of waits) if (wait.kind === 'question') asking.add(stepOf(path))

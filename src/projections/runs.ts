@@ -1,5 +1,6 @@
 /** Runs and open questions as people see them: heads, and who owns them, as rows. Pure. */
-import type { Budget, RunStatus, ShownStatus, Usage } from '../journal/events.ts'
+import type { Budget, Entry, RunStatus, ShownStatus, Usage } from '../journal/events.ts'
+import { foldAll, isWorking } from '../journal/fold.ts'
 import type { OpenQuestion, OwnedHead } from '../journal/port.ts'
 
 export interface RunRow {
@@ -47,6 +48,11 @@ export function storedAs(shown: readonly ShownStatus[]): RunStatus[] {
     status === 'running' || status === 'queued' || status === 'crashed' ? ['running', 'queued'] : [status],
   )
   return [...new Set(stored)]
+}
+
+/** Whether a step of a run is at work, as its journal says it: also one that is held finishes those that run. */
+export function worksOn(run: string, entries: Iterable<Entry>): boolean {
+  return isWorking(foldAll(run, entries))
 }
 
 export function inboxRows(heads: readonly OwnedHead[]): InboxRow[] {

@@ -1,7 +1,7 @@
 /** Runs that wait cost rows, not memory: they are parked, and an answer, a signal or their time loads them again. */
-import { describe, expect, it } from 'vitest'
-import { workflow } from 'nerve'
-import { openStage, quiet, timePasses, until } from './stage.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { workflow, type Schema } from 'nerve'
+import { gate, openStage, quiet, rejection, timePasses, until } from './stage.ts'
 
 describe('parked runs', () => {
   it('of a hundred, one is answered and only that one goes on', async () => {
@@ -25,6 +25,28 @@ describe('parked runs', () => {
     expect(await host.inbox()).toHaveLength(99)
     expect((await host.runs({ status: ['waiting'] })).length).toBe(99)
     expect(problems).toEqual([])
+  })
+
+  it.each(['alone', 'beside another command'])('take an answer that a schema looks at for long, %s', async (how) => {
+    const looking = gate()
+    const validate = async (value: unknown) => {
+      await looking.promise
+      return { value }
+    }
+    const slow: Schema<unknown> = { '~standard': { version: 1, vendor: 'slow', validate } }
+    const asking = workflow('asking', (ctx) => ctx.ask('Well?', { schema: slow }))
+    const { host } = await openStage({ maxResident: 0 })
+    const run = await host.start(asking)
+    await run.rest()
+    await until(async () => (await host.run(run.id)).owner === undefined, 'it is parked')
+    const [question] = await host.inbox()
+    const answered = host.answer(question?.id ?? '', 'yes').catch((error: unknown) => error)
+    await until(async () => (await host.run(run.id)).owner === host.id, 'it is in memory')
+    if (how !== 'alone') await run.signal('other')
+    await quiet()
+    looking.resolve()
+    expect(await answered).toBeUndefined()
+    expect(await run.result()).toBe('yes')
   })
 
   it('are woken by their time, each at its own', async () => {
@@ -109,5 +131,47 @@ describe('parked runs', () => {
       await quiet()
     }
     expect(await run.result()).toEqual(['re Well, a?', 're Well, b?'])
+  })
+
+  describe('whose child asks', () => {
+    /** The child is opened when the code of its parent comes to it, which may read files on its way. */
+    async function parkedParent(goesOn: () => Promise<void> | 'elsewhere') {
+      let begun = 0
+      const child = workflow('child', (ctx) => ctx.ask('Well?'))
+      const parent = workflow('parent', async (ctx) => {
+        begun += 1
+        const way = begun === 1 ? undefined : goesOn()
+        if (way === 'elsewhere') return way
+        await way
+        return ctx.child(child, undefined)
+      })
+      const { host } = await openStage({ maxResident: 0, definitions: [parent, child] })
+      const run = await host.start(parent)
+      await run.rest()
+      await until(async () => (await host.run(run.id)).owner === undefined, 'it is parked')
+      const [question] = await host.inbox()
+      return { host, run, question: question?.id ?? '' }
+    }
+
+    it('are answered, however long it takes to read what they did', async () => {
+      const reading = gate()
+      const { host, run, question } = await parkedParent(() => reading.promise)
+      onTestFinished(() => void vi.useRealTimers())
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const failed = host.answer(question, 'yes').then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      await vi.advanceTimersByTimeAsync(5_000)
+      reading.resolve()
+      await vi.advanceTimersByTimeAsync(100)
+      expect(await failed).toBeUndefined()
+      expect(await run.result()).toBe('yes')
+    })
+
+    it('say that their code has changed, where it has', async () => {
+      const { host, question } = await parkedParent(() => 'elsewhere')
+      expect((await rejection(host.answer(question, 'yes'))).code).toBe('diverged')
+    })
   })
 })

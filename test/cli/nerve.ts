@@ -111,6 +111,7 @@ export function run(command: readonly string[], cwd: string, env: NodeJS.Process
     NO_COLOR: _color,
     FORCE_COLOR: _force,
     NODE_OPTIONS: _options,
+    COLUMNS: _columns,
     npm_command: _npm,
     ...rest
   } = process.env

@@ -191,6 +191,22 @@ test('nobody notices a daemon that ends because nobody needs it, however soon it
   }
 })
 
+test('why a daemon has not started is heard, also after the news that its process has ended', async () => {
+  const { dir, write } = open({})
+  // Says it when its end has been noticed: another one runs, and then that something is wrong.
+  const said = (code: string): string =>
+    JSON.stringify({ error: { name: 'NerveError', code, message: 'no', data: {} } })
+  write(
+    'late.sh',
+    `[ -e tried ] && said='${said('bad-option')}' || said='${said('owned-elsewhere')}'
+touch tried
+(while kill -0 $$ 2>/dev/null; do :; done; eval "printf '%s\\n' '$said' >&$NODE_CHANNEL_FD") &
+exit 1
+`,
+  )
+  await expect(ensureDaemon(dir, ['sh', join(dir, 'late.sh')])).rejects.toMatchObject({ code: 'bad-option' })
+})
+
 test('a client waits for more runs at once than a connection has room for', async () => {
   const { nerve } = open({ 'asking.ts': files.asking })
   const { run } = JSON.parse((await nerve(['run', 'asking.ts', '--detach', '--json'])).out) as { run: string }

@@ -98,6 +98,19 @@ describe.each(Object.entries(ways))('over %s', (_way, open) => {
     await client.close()
   })
 
+  it('what is given up before it is sent is not done', async () => {
+    const client = await open()
+    const before = (await client.runs.list()).length
+    const over = new AbortController()
+    over.abort()
+    const { signal } = over
+    const early = client.call('runs.start', { definition: 'waiting' }, { signal })
+    await expect(early).rejects.toMatchObject({ name: 'AbortError' })
+    await all(client.runs.stream('waiting', undefined, { signal }))
+    expect((await client.runs.list()).length).toBe(before)
+    await client.close()
+  })
+
   it('a client that is closed ends everything that waits, at once', async () => {
     const client = await open()
     const run = await client.runs.start('waiting')
@@ -120,6 +133,22 @@ describe.each(Object.entries(ways))('over %s', (_way, open) => {
     expect(await outcome(all(client.events()))).toBe('connection-lost')
   })
 })
+
+it.each(['a unix socket', 'TCP', 'HTTP'])(
+  'over %s, what is given up in the moment of the call is not done',
+  async (way) => {
+    const client = await (ways[way] as () => Promise<Client>)()
+    const before = (await under.host.runs()).length
+    const over = new AbortController()
+    const sent = outcome(client.call('runs.start', { definition: 'waiting' }, { signal: over.signal }))
+    over.abort()
+    expect(await sent).toBe('AbortError')
+    // Answered after what was sent before it.
+    await client.health()
+    expect((await under.host.runs()).length).toBe(before)
+    await client.close()
+  },
+)
 
 it('who executes a node can stop waiting for it, and it goes on', async () => {
   const go = Promise.withResolvers<string>()

@@ -1,6 +1,5 @@
 /** Claude Code, by its Agent SDK: one streaming query for each session, resumed by its id. */
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
 import { agentEnvironment, inHome } from './agent-environment.ts'
 import { spawnFor, type Spawning } from './agent-process.ts'
@@ -108,12 +107,12 @@ class ClaudeSession implements AgentSession {
     })
   }
 
-  /** A deferred tool is asked for again as soon as the session is resumed. */
+  /** A deferred tool is asked for again as soon as the session is resumed. A turn that begins meanwhile has its own time for it. */
   proceed(): Parts {
     return this.#turn.begin(async () => {
-      await this.#start('awaited')
-      await delay(ASK_AGAIN_MS)
-      if (this.#left !== 'awaited') return
+      const query = await this.#start('awaited')
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS).unref())
+      if (this.#left !== 'awaited' || this.#query !== query) return
       this.#end()
       throw new Error('what it had asked for is lost')
     })
@@ -139,13 +138,14 @@ class ClaudeSession implements AgentSession {
   }
 
   /** Settles when it is there, and it is known what it has spent before. */
-  async #start(left: 'unknown' | 'awaited'): Promise<void> {
+  async #start(left: 'unknown' | 'awaited'): Promise<Query> {
     this.#end()
     this.#left = left
     this.#said = new Queue<unknown>()
-    this.#query = this.#sdk.query({ prompt: this.#said, options: this.#queryOptions() })
-    void this.#listen(this.#query)
-    if (this.#known || this.#options.forkFrom !== undefined) await this.#spending.goOn(this.#query)
+    const query = (this.#query = this.#sdk.query({ prompt: this.#said, options: this.#queryOptions() }))
+    void this.#listen(query)
+    if (this.#known || this.#options.forkFrom !== undefined) await this.#spending.goOn(query)
+    return query
   }
 
   async #listen(query: Query): Promise<void> {

@@ -55,6 +55,20 @@ test.each(['a link', 'open to others'])('is not in a folder that is %s', async (
   await expect(leaseSession(ref, holder)).rejects.toThrow(/is not a folder of this user alone.*XDG_STATE_HOME/)
 })
 
+test('is wherever it can be where modes say nothing, as on Windows', async () => {
+  mkdirSync(inHome(), { recursive: true })
+  chmodSync(inHome(), 0o777)
+  const { getuid } = process
+  Object.assign(process, { getuid: undefined })
+  try {
+    const letGo = await leaseSession(ref, holder)
+    expect(readdirSync(inHome()).length).toBeGreaterThan(1)
+    letGo()
+  } finally {
+    Object.assign(process, { getuid })
+  }
+})
+
 test('whoever uses a session takes what was put off in it', () => {
   notePut(ref, 'coder', 'run/step')
   expect(takePut(ref, 'coder', 'run/other')).toBe(false)

@@ -83,8 +83,9 @@ function places(): readonly string[] {
 function checkOwn(folder: string): void {
   const found = lstatSync(folder)
   const { uid, mode } = found
-  if (!found.isDirectory() || (mode & 0o022) !== 0 || uid !== (process.getuid?.() ?? uid))
-    throw new Error(`${folder} is not a folder of this user alone`)
+  // Where users have no numbers, as on Windows, modes say nothing of others either.
+  const isOpen = process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)
+  if (!found.isDirectory() || isOpen) throw new Error(`${folder} is not a folder of this user alone`)
 }
 
 /** Notes down that a step has put off what it does in the session, and that it is as that step left it. */

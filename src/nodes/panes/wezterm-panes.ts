@@ -25,11 +25,15 @@ interface Listed {
 
 /** More at once could be cut by the pipe to its server. */
 const CHUNK = 8 * 1024
+/** A program that prints all the time moves its cursor all the time. */
+const MOST_LOOKS = 3
 
 export class WezTermPanes implements PanePort {
   readonly kind = 'wezterm'
   readonly #program: string
   readonly #env: Readonly<Record<string, string | undefined>>
+  /** Where they were last. Text and cursor are asked for one after the other: where it has moved since, they may not belong together. */
+  readonly #cursors = new Map<string, PaneView['cursor']>()
 
   constructor({ program = 'wezterm', socket }: WezTermOptions) {
     this.#program = program
@@ -57,18 +61,17 @@ export class WezTermPanes implements PanePort {
   }
 
   async look(pane: string, above: number): Promise<PaneView> {
-    const text = await this.#cli(['get-text', '--pane-id', pane, '--start-line', String(-above)])
-    const found = (await this.#listed()).find((one) => String(one.pane_id) === pane)
-    const height = found?.size.rows ?? 0
-    const all = linesOf(text)
-    // The text ends with the screen, and the screen is as high as it is, also where nothing is on it.
-    const rows = all.slice(Math.max(0, all.length - height))
-    const cursor = {
-      row: found?.cursor_y ?? 0,
-      column: found?.cursor_x ?? 0,
-      visible: found?.cursor_visibility !== 'Hidden',
+    for (let looks = 1; ; looks += 1) {
+      const before = this.#cursors.get(pane)
+      const lines = linesOf(await this.#cli(['get-text', '--pane-id', pane, '--start-line', String(-above)]))
+      const found = (await this.#listed()).find((one) => String(one.pane_id) === pane)
+      const cursor = cursorOf(found)
+      this.#cursors.set(pane, cursor)
+      // The text ends with the screen, and the screen is as high as it is, also where nothing is on it.
+      const rows = lines.slice(Math.max(0, lines.length - (found?.size.rows ?? 0)))
+      const stood = before?.row === cursor.row && before.column === cursor.column
+      if (stood || looks === MOST_LOOKS) return { lines, rows, cursor }
     }
-    return { lines: all, rows, cursor }
   }
 
   async focus(pane: string): Promise<void> {
@@ -76,6 +79,7 @@ export class WezTermPanes implements PanePort {
   }
 
   async kill(pane: string): Promise<void> {
+    this.#cursors.delete(pane)
     const { code, stderr } = await tried(this.#asking(['kill-pane', '--pane-id', pane]))
     if (code === 0) return
     if ((await this.list()).some(({ id }) => id === pane)) throw new Error(stderr)
@@ -96,6 +100,11 @@ export class WezTermPanes implements PanePort {
   #asking(args: readonly string[]) {
     return { program: this.#program, args: ['cli', '--no-auto-start', ...args], env: this.#env }
   }
+}
+
+function cursorOf(found: Listed | undefined): PaneView['cursor'] {
+  const { cursor_y: row = 0, cursor_x: column = 0, cursor_visibility: visibility } = found ?? {}
+  return { row, column, visible: visibility !== 'Hidden' }
 }
 
 /** Pieces that do not cut a character in two. */

@@ -3,12 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isNerveError } from '../../base/nerve-error.ts'
 import { createClient, type Client } from '../client/client.ts'
 import { socketConnection } from '../client/socket-connection.ts'
+import { finishesSteps, goesOn } from '../daemon/at-work.ts'
 import { isLiving, isLivingNode, readRecord } from '../daemon/daemon-files.ts'
 import { ensureDaemon, fateOf, findDaemon, type DaemonCommand, type FoundDaemon } from '../daemon/find-daemon.ts'
 import { configMark, differing } from '../daemon/environment.ts'
 import type { Output } from './output.ts'
 import { trustProject } from './trust-project.ts'
-import { daemonHost, revived, type DaemonHost } from './run-host.ts'
+import { daemonHost, revived, runsOf, type DaemonHost } from './run-host.ts'
 import { isOlder, version } from './version.ts'
 
 /** One that a command started ends after this time in which nobody needed it. */
@@ -148,9 +149,10 @@ export async function renewed(found: FoundDaemon, dir: string): Promise<FoundDae
 
 /** What would be interrupted, or gone with its process; undefined when there is nothing. */
 async function whatLives(client: Client): Promise<string | undefined> {
-  const runs = await client.call('runs.list', { status: ['queued', 'running'], children: true })
   // One that could not be taken up is nobody's work.
-  if (runs.some(({ owner }) => owner !== undefined)) return 'Runs are at work'
+  const isDriven = ({ owner }: { readonly owner?: string }): boolean => owner !== undefined
+  const runs = runsOf(client)
+  if ((await goesOn(runs, isDriven)) || (await finishesSteps(runs, isDriven))) return 'Runs are at work'
   for (const { name: session, open } of await client.call('sessions.list', {})) {
     const { members } = open ? await client.call('sessions.get', { session }) : { members: [] }
     if (members.some(({ persistent, state }) => isLivingNode({ persistent, state })))

@@ -1,7 +1,7 @@
 /** Whoever has the runs, as commands see them: the daemon of the project, or a host in this process. */
 import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import type { Handle, Host, RunEvent } from '../../host/api.ts'
-import type { Entry, ResumePlan } from '../../journal/events.ts'
+import type { ResumePlan } from '../../journal/events.ts'
 import { PRINTED, readRecord, type DaemonRecord } from '../daemon/daemon-files.ts'
 import { ensureDaemon, fateOf, type DaemonCommand, type FoundDaemon } from '../daemon/find-daemon.ts'
 
@@ -66,23 +66,14 @@ export function daemonHost(found: FoundDaemon, dir: string, command: DaemonComma
   }
   const look = <Value>(ask: () => Promise<Value>): Promise<Value> => asked(ask, true)
   const tell = <Value>(ask: () => Promise<Value>): Promise<Value> => asked(ask, false)
-  const runs: Host['runs'] = ({ status, ...filter } = {}) =>
-    look(async () => {
-      const wanted = status === undefined ? filter : { ...filter, status: [...status] }
-      return client.call('runs.list', wanted)
-    })
-  const journal = async (run: string): Promise<readonly Entry[]> =>
-    (await look(() => client.call('runs.journal', { run }))).map((event) => {
-      const { run: of, seq, time, ...rest } = event
-      return { run: of, seq, time, event: rest }
-    })
+  const plain = runsOf(client)
   return {
     daemon: found,
     revive,
     id: 'daemon',
-    runs,
-    journal,
-    run: (run) => look(() => client.call('runs.get', { run })),
+    runs: (filter) => look(() => plain.runs(filter)),
+    journal: (run) => look(() => plain.journal(run)),
+    run: (run) => look(() => plain.run(run)),
     inbox: () => look(() => client.call('questions.list', {})),
     answer: async (question, value) => void (await tell(() => client.call('questions.answer', { question, value }))),
     export: async (run) => (await look(() => client.call('runs.export', { run }))).text,
@@ -92,6 +83,19 @@ export function daemonHost(found: FoundDaemon, dir: string, command: DaemonComma
     handle: async (run) => handleOf(client, (await look(() => client.call('runs.get', { run }))).run, revive),
     close: () => client.close(),
     prints: (hear, signal) => hearPrints(client, hear, signal),
+  }
+}
+
+/** Asked once: a daemon that is gone is not brought back for it. */
+export function runsOf(client: FoundDaemon['client']): Pick<Host, 'run' | 'runs' | 'journal'> {
+  return {
+    run: (run) => client.call('runs.get', { run }),
+    runs: ({ status, ...filter } = {}) =>
+      client.call('runs.list', status === undefined ? filter : { ...filter, status: [...status] }),
+    journal: async (run) =>
+      (await client.call('runs.journal', { run })).map(({ run: of, seq, time, ...event }) => {
+        return { run: of, seq, time, event }
+      }),
   }
 }
 

@@ -16,10 +16,10 @@ function heard(...events: readonly Event[]): Progress {
   return progress
 }
 
-function shown(progress: Progress, now = 60_000): string[] {
+function shown(progress: Progress, now = 60_000, isLeft = false): string[] {
   const run = progress.runs.get('r')
   if (run === undefined) throw new Error('no run')
-  return treeLines(progress, run, { now, spinner: '*' }).map(({ line }) => renderLine(line, 200, false))
+  return treeLines(progress, run, { now, spinner: '*', isLeft }).map(({ line }) => renderLine(line, 200, false))
 }
 
 const started = (path: string, more: object = {}): Event => ({ type: 'step-started', path, attempt: 1, ...more })
@@ -32,6 +32,34 @@ const completed = (path: string, more: object = {}): Event => ({
 })
 
 describe('the tree', () => {
+  test('of a run that nobody drives says of what it was at that it was, and of what waits that it waits', () => {
+    const child = (run: string, ...events: readonly Event[]): Event[] =>
+      [{ type: 'run-created', definition: 'inner', root: 'r', depth: 1, format: 1 }, ...events].map((event, index) => ({
+        run,
+        seq: index + 1,
+        ...event,
+      }))
+    const progress = heard(
+      { type: 'scope-opened', path: 'all', kind: 'all', size: 2 },
+      { type: 'child-started', path: 'all/0/asks', child: 'one', definition: 'inner' },
+      { type: 'child-started', path: 'all/1/works', child: 'two', definition: 'inner' },
+      { type: 'child-started', path: 'later', child: 'three', definition: 'inner' },
+      ...child('one', { type: 'question-asked', path: 'ask', id: 'one-2', kind: 'ask', prompt: 'Well?' }),
+      ...child('two', started('work')),
+      ...child('three', completed('first'), { type: 'timer-set', path: 'sleep', until: 90_000 }),
+    )
+    expect(shown(progress, 60_000, true).map((line) => line.trim())).toEqual([
+      '◦ all  all of 2',
+      '◷ asks  one',
+      '? ask  Well?',
+      '◦ works  two  was running',
+      '◦ work  was running',
+      '◷ later  three',
+      '✓ first  9.0s',
+      '◷ sleep  wakes in 30.0s',
+    ])
+  })
+
   test('iterations of a loop are numbered, also where each is one call', () => {
     const progress = heard(
       { type: 'scope-opened', path: 'loop', kind: 'node', node: 'loop', size: 1 },

@@ -66,13 +66,31 @@ function branches(run: KnownRun): Branch {
 }
 
 function addLines(walk: Walk, branch: Branch, depth: number): void {
-  const { progress, options, lines } = walk
-  const child = branch.item?.child === undefined ? undefined : progress.runs.get(branch.item.child)
-  const state = stateOf(branch)
+  const { options, lines } = walk
+  const state = options.isLeft === true ? stateLeft(walk, branch) : stateOf(branch)
   lines.push({ line: branchLine(branch, state, depth, options), over: isOver(state) })
   for (const next of branch.below.values()) addLines(walk, shortened(next, branch.item), depth + 1)
-  if (child === undefined) return
-  for (const next of branches(child).below.values()) addLines(walk, shortened(next, undefined), depth + 1)
+  for (const next of inChild(walk, branch)) addLines(walk, shortened(next, undefined), depth + 1)
+}
+
+function inChild({ progress }: Walk, { item }: Branch): Iterable<Branch> {
+  const child = item?.child === undefined ? undefined : progress.runs.get(item.child)
+  return child === undefined ? [] : branches(child).below.values()
+}
+
+/** Of a run that nobody drives. What runs as far as its journal says was stopped with its process, or only waits for what is in it. */
+function stateLeft(walk: Walk, branch: Branch): State {
+  const state = stateOf(branch)
+  if (state !== 'running') return state
+  const ends = [...statesIn(walk, branch)].filter(isOpen)
+  return ends.length === 0 || ends.includes('running') ? state : 'waiting'
+}
+
+/** The states of the steps and waits that are at this branch, below it and in its children. */
+function* statesIn(walk: Walk, branch: Branch): Iterable<State> {
+  const { item, below } = branch
+  if (item !== undefined && item.kind !== 'scope' && item.kind !== 'child') yield item.status
+  for (const next of [...below.values(), ...inChild(walk, branch)]) yield* statesIn(walk, next)
 }
 
 /** A branch of `all` with one call in it is that call; an iteration of a loop with one call in it is that call, numbered. Items of maps have names. */
@@ -127,10 +145,8 @@ function branchLine(branch: Branch, state: State, depth: number, options: TreeOp
   if (item === undefined) return spans
   const note = isMap(item) && isOpen(state) ? mapNote(branch) : noteOf(item, options.now)
   if (note !== '') spans.push({ text: `  ${note}`, tone: noteTone(state) })
-  const spent = joined(
-    wasAt && item.kind !== 'scope' ? 'was running' : timeOf(item, options.now),
-    usageText(item.usage),
-  )
+  const time = wasAt && item.kind !== 'scope' ? 'was running' : timeOf(item, state, options.now)
+  const spent = joined(time, usageText(item.usage))
   if (spent !== '') spans.push({ text: `  ${spent}`, tone: 'dim' })
   return spans
 }
@@ -184,9 +200,9 @@ function left(until: number | undefined, now: number): string {
   return until === undefined ? '' : until <= now ? 'now' : `in ${showDuration(until - now)}`
 }
 
-function timeOf(item: TimelineItem, now: number): string {
+function timeOf(item: TimelineItem, state: State, now: number): string {
   if (item.kind === 'event' || item.kind === 'checkpoint' || item.kind === 'scope') return ''
-  const end = item.status === 'running' ? now : item.ended
+  const end = item.status === 'running' && state === 'running' ? now : item.ended
   return end === undefined ? '' : showDuration(Math.max(0, end - item.started))
 }
 

@@ -49,8 +49,11 @@ export interface Client {
 export type StartOptions = Omit<Input<'runs.start'>, 'definition' | 'input'>
 
 export function createClient(connection: Connection): Client {
-  const call: Client['call'] = async (name, input, { signal } = {}) =>
-    (await unlessOver(connection.call(name, input, signal), signal, connection)) as Output<typeof name>
+  const call: Client['call'] = async (name, input, { signal } = {}) => {
+    // Nobody wants it any more: to send it would be to have it done.
+    signal?.throwIfAborted()
+    return (await unlessOver(connection.call(name, input, signal), signal, connection)) as Output<typeof name>
+  }
   const parts = { connection, call }
   const feed: Client['feed'] = (name, input, options = {}) => feedItems(connection, { name, input, options })
   return {

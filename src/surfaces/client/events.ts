@@ -71,7 +71,7 @@ async function* following(
   if (closed.aborted) throw connectionClosed('the host')
   const over = signal === undefined ? closed : AbortSignal.any([signal, closed])
   let reached = from.after
-  for (let tries = 1; ; tries += 1) {
+  for (let tries = 1; !over.aborted; tries += 1) {
     try {
       for await (const delivery of open(over, reached) as AsyncIterable<EventDelivery>) {
         tries = 0

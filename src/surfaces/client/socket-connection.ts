@@ -195,6 +195,8 @@ async function connected(to: SocketConnectionOptions['to'], signal: AbortSignal)
 
 function asked(line: Line, request: string, signal: AbortSignal | undefined): Promise<unknown> {
   return new Promise((resolve, reject) => {
+    // It may have been given up while the line was made: nothing of it is sent then.
+    if (signal?.aborted === true) return reject(signal.reason as Error)
     const id = line.ask(request, (reply) => {
       signal?.removeEventListener('abort', abort)
       line.forget(id)
@@ -206,8 +208,7 @@ function asked(line: Line, request: string, signal: AbortSignal | undefined): Pr
       line.stop(id)
       reject(signal?.reason as Error)
     }
-    if (signal?.aborted === true) abort()
-    else signal?.addEventListener('abort', abort, { once: true })
+    signal?.addEventListener('abort', abort, { once: true })
   })
 }
 

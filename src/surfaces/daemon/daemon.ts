@@ -33,6 +33,7 @@ import { mcpMount } from '../mcp/mcp-mount.ts'
 import type { Visitor } from '../server/doorkeeper.ts'
 import { startServer, type Server, type TcpOptions } from '../server/server.ts'
 import { openTokens, tokensFile } from '../server/tokens.ts'
+import { finishesSteps, goesOn } from './at-work.ts'
 import {
   daemonFiles,
   isLiving,
@@ -251,7 +252,7 @@ function endIdle(parts: Parts, stop: (why: string) => Promise<void>): (() => voi
     if (await isAtWork(parts)) needed = performance.now()
     if (performance.now() - needed < idle) return
     // Looked at last: there may be very many that wait.
-    if (await willWake(parts)) needed = performance.now()
+    if ((await willWake(parts)) || (await finishesSteps(parts.host, isOwn(parts)))) needed = performance.now()
     // Somebody may have come while that was looked at.
     else if (parts.server.connections === 0) void stop('nobody needed it')
   }
@@ -273,12 +274,15 @@ function tellOfRecovered(
 }
 
 /** Somebody is connected, something runs here, or lives in a session. */
-async function isAtWork({ options, host, sessions, server }: Parts): Promise<boolean> {
-  if (server.connections > 0 || options.isHeld?.() === true) return true
-  const busy = await host.runs({ status: ['queued', 'running'], children: true })
-  if (busy.some(({ owner }) => owner === host.id)) return true
+async function isAtWork(parts: Parts): Promise<boolean> {
+  const { options, host, sessions, server } = parts
+  if (server.connections > 0 || options.isHeld?.() === true || (await goesOn(host, isOwn(parts)))) return true
   const open = (await sessions.list()).map(({ name }) => sessions.get(name))
   return open.some((session) => session?.list().some(isLivingNode))
+}
+
+function isOwn({ host }: Parts): (row: { readonly owner?: string }) => boolean {
+  return ({ owner }) => owner === host.id
 }
 
 /** Some run waits for a time, and nobody else would wake it. */
@@ -289,11 +293,16 @@ async function willWake({ host }: Parts): Promise<boolean> {
 
 async function end(parts: Parts, timers: readonly (() => void)[], why: string): Promise<void> {
   const { options, record, unlock } = parts
-  const { say, dir, grace = GRACE_MS } = options
+  const { say, dir, onProblem, grace = GRACE_MS } = options
   say(`ends: ${why}`)
   for (const stop of timers) stop()
-  // Clients that lose it now do not start another one: it did not die.
-  removeRecord(dir, record)
+  try {
+    // Clients that lose it now do not start another one: it did not die.
+    removeRecord(dir, record)
+  } catch (error) {
+    // The steps that run have their moment all the same.
+    onProblem(error)
+  }
   // What watchers are told goes out before anything closes.
   await turn()
   const late = new AbortController()

@@ -158,9 +158,12 @@ async function firstWord(child: ChildProcess, printed: () => string): Promise<Sa
     failed('timeout', `took more than ${START_MS / 1_000} s`)
   }, START_MS)
   child.once('error', reject)
-  child.once('exit', (code, signal) =>
-    failed('not-ready', signal === null ? `ended with ${code}` : `was ended by ${signal}`),
-  )
+  child.once('exit', (code, signal) => {
+    const ended = (): void => failed('not-ready', signal === null ? `ended with ${code}` : `was ended by ${signal}`)
+    // What it said last may come after the news of its end.
+    if (child.connected) child.once('disconnect', ended)
+    else ended()
+  })
   child.once('message', (message) => resolve(message as Said))
   try {
     return await promise

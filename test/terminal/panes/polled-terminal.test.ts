@@ -22,7 +22,10 @@ function stage(options: TerminalOptions = {}, pane?: string) {
   return { port, open }
 }
 
-describe.skipIf(NO_TMUX !== '')(`a terminal in a pane that is looked at${NO_TMUX}`, () => {
+/** Each look is some programs, which have to be started. */
+const PATIENCE_MS = 90_000
+
+describe.skipIf(NO_TMUX !== '')(`a terminal in a pane that is looked at${NO_TMUX}`, { timeout: PATIENCE_MS }, () => {
   it('runs commands, reads, shows its screen, and says which rule fired', async () => {
     const { port, open } = stage()
     const shell = open('shell')

@@ -18,7 +18,9 @@ export function weztermDouble(): Double {
   const dir = mkdtempSync(join(tmpdir(), 'nerve-wezterm-'))
   const program = join(dir, 'wezterm')
   const script = fileURLToPath(new URL('wezterm-double.ts', import.meta.url))
-  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`)
+  // It is called many times for each look at a pane.
+  const cache = `NODE_COMPILE_CACHE='${join(dir, 'cache')}'`
+  writeFileSync(program, `#!/bin/sh\n${cache} exec '${process.execPath}' '${script}' "$@"\n`)
   chmodSync(program, 0o755)
   count += 1
   const socket = `nerve-double-${process.pid}-${count}`
@@ -40,7 +42,7 @@ export function weztermDouble(): Double {
   ])
   const end = (): void => {
     endServer(socket)
-    rmSync(dir, { recursive: true, force: true })
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
   }
   return { program, socket, end }
 }

@@ -1,6 +1,7 @@
 /** `nerve pause`, `nerve interrupt` and `nerve cancel`: they drive nothing. */
 import { NerveError } from '../../../base/nerve-error.ts'
 import { addToTimeline, emptyTimeline, type RunRow } from '../../../host/api.ts'
+import { isHeld } from '../../daemon/at-work.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { me, withRun } from '../project.ts'
@@ -24,14 +25,9 @@ export function run({ command, args, out, dir }: Invocation): Promise<number> {
 
 async function nothingRuns(host: RunHost, { root, owner }: RunRow): Promise<boolean> {
   if (owner === undefined) return true
-  for (const { run: id, status } of await host.runs({ root, children: true }))
-    if (status === 'running' || (isHeld(status) && (await hasSteps(host, id)))) return false
+  for (const row of await host.runs({ root, children: true }))
+    if (row.status === 'running' || (isHeld(row) && (await hasSteps(host, row.run)))) return false
   return true
-}
-
-/** Starts nothing new, but finishes what runs. */
-function isHeld(status: RunRow['status']): boolean {
-  return status === 'paused' || status === 'exhausted'
 }
 
 async function hasSteps(host: RunHost, id: string): Promise<boolean> {
