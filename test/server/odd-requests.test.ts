@@ -1,7 +1,7 @@
 /** Requests as no well-meaning client makes them, byte by byte: each is answered with what is wrong, and nobody stays who was not let in. */
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect as connectSocket, type Socket } from 'node:net'
+import { connect as connectSocket, Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -368,4 +368,20 @@ it.each([
   const headers = { authorization: `Bearer ${under.token}` }
   const { status, headers: said } = await fetch(`${under.url}${path}`, { method, headers })
   expect([status, said.get('allow')]).toEqual([405, allowed])
+})
+
+it('goes on when the system has nothing left for somebody who comes', async () => {
+  const at = await hostUnderTest()
+  onTestFinished(() => at.end())
+  const doors = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles().filter((one) => {
+    const where = one instanceof Server ? one.address() : null
+    return where === at.socket || (typeof where === 'object' && where?.port === portOf(at))
+  }) as Server[]
+  expect(doors).toHaveLength(2)
+  const full = new Error('accept ENFILE')
+  for (const door of [...doors, ...doors]) door.emit('error', full)
+  expect(at.problems).toEqual([full, full, full, full])
+  const client = await connect(at.socket)
+  expect(await client.call('health', {})).toMatchObject({ ok: true })
+  await client.close()
 })

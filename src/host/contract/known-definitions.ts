@@ -31,12 +31,16 @@ export interface KnownOptions {
   readonly onProblem: (error: unknown) => void
 }
 
+/** What the files of the folder hold, and those that could not be loaded. */
+interface InFolder {
+  readonly known: readonly KnownDefinition[]
+  readonly unloaded: readonly FileProblem[]
+}
+
 export class KnownDefinitions {
   readonly #host: Host
   readonly #specs: Specs
   readonly #options: KnownOptions
-  /** The files of the folder that could not be loaded when it was last looked at. */
-  #unloaded: readonly FileProblem[] = []
 
   constructor(host: Host, specs: Specs, options: KnownOptions) {
     this.#host = host
@@ -50,31 +54,37 @@ export class KnownDefinitions {
 
   /** All of them, by name. What was registered goes before a file that has one of the same name. */
   async all(): Promise<readonly KnownDefinition[]> {
-    await this.#specs.ready()
-    const found = new Map<string, KnownDefinition>()
-    for (const one of await this.#inFolder()) if (!found.has(one.definition.name)) found.set(one.definition.name, one)
-    for (const { problem } of this.#unloaded) this.#options.onProblem(problem)
-    for (const name of this.#host.registry.names.keys()) {
-      const one = this.#registered(name)
-      if (one !== undefined) found.set(name, one)
-    }
-    return [...found.values()].toSorted((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
+    return (await this.#look()).all
   }
 
   async named(name: string): Promise<KnownDefinition> {
     await this.#specs.ready()
     const registered = this.#registered(name)
     if (registered !== undefined) return registered
-    const all = await this.all()
-    const more = this.#isLocked ? ` ${LOCKED}` : this.#unloaded.length > 0 ? ` ${LACKS_SOME}` : ''
+    const { all, unloaded } = await this.#look()
+    const more = this.#isLocked ? ` ${LOCKED}` : unloaded.length > 0 ? ` ${LACKS_SOME}` : ''
     return all.find(({ definition }) => definition.name === name) ?? refuse(name, all, more)
+  }
+
+  async #look(): Promise<InFolder & { readonly all: readonly KnownDefinition[] }> {
+    await this.#specs.ready()
+    const inFolder = await this.#inFolder()
+    const found = new Map<string, KnownDefinition>()
+    for (const one of inFolder.known) if (!found.has(one.definition.name)) found.set(one.definition.name, one)
+    for (const { problem } of inFolder.unloaded) this.#options.onProblem(problem)
+    for (const name of this.#host.registry.names.keys()) {
+      const one = this.#registered(name)
+      if (one !== undefined) found.set(name, one)
+    }
+    const all = [...found.values()].toSorted((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
+    return { ...inFolder, all }
   }
 
   /** Why some that somebody may look for are not among them. */
   async problems(): Promise<readonly FileProblem[]> {
     await this.#specs.ready()
-    await this.#inFolder()
-    return [...this.#specs.problems, ...(await this.#lockedFolder()), ...this.#unloaded]
+    const { unloaded } = await this.#inFolder()
+    return [...this.#specs.problems, ...(await this.#lockedFolder()), ...unloaded]
   }
 
   async #lockedFolder(): Promise<readonly FileProblem[]> {
@@ -106,14 +116,15 @@ export class KnownDefinitions {
     return all.find(({ definition }) => definition.name === name) ?? refuse(name ?? '', all)
   }
 
-  async #inFolder(): Promise<readonly KnownDefinition[]> {
+  async #inFolder(): Promise<InFolder> {
     const { folder } = this.#options
-    this.#unloaded = []
-    if (folder === undefined || !existsSync(folder) || this.#isLocked) return []
+    if (folder === undefined || !existsSync(folder) || this.#isLocked) return { known: [], unloaded: [] }
     const { definitionFiles, definitionsIn } = await import('../definition-folder.ts')
     const loaded = await definitionsIn(await definitionFiles(folder))
-    this.#unloaded = loaded.flatMap(({ source, problem }) => (problem === undefined ? [] : [{ source, problem }]))
-    return loaded.flatMap(({ source, definitions }) => definitions.map((definition) => ({ definition, source })))
+    return {
+      known: loaded.flatMap(({ source, definitions }) => definitions.map((definition) => ({ definition, source }))),
+      unloaded: loaded.flatMap(({ source, problem }) => (problem === undefined ? [] : [{ source, problem }])),
+    }
   }
 }
 

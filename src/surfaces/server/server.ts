@@ -54,6 +54,8 @@ export interface TcpOptions {
   readonly beyondLoopback?: boolean
 }
 
+type Problems = (error: unknown) => void
+
 export interface Server {
   readonly socket: string | undefined
   /** The address of the TCP port: http://127.0.0.1:4400 */
@@ -72,14 +74,15 @@ const MAX_HEADER = 65_536
 
 export async function startServer(options: ServerOptions): Promise<Server> {
   check(options)
-  const { socket, tcp } = options
-  const entrance = new Entrance(options)
+  const { socket, tcp, onProblem = (error: unknown) => process.emitWarning(error as Error) } = options
+  const entrance = new Entrance({ ...options, onProblem })
+  const listen = (door: NetServer, where: string | TcpOptions) => listenAt(door, where, onProblem)
   let near: NetServer | undefined
   let far: NetServer | undefined
   try {
     const path = socket === undefined ? undefined : await prepareSocket(socket)
-    if (path !== undefined) near = await listenAt(entrance.door(true), path)
-    if (tcp !== undefined) far = await listenAt(entrance.door(false), { ...tcp, host: plainAddress(tcp.host) })
+    if (path !== undefined) near = await listen(entrance.door(true), path)
+    if (tcp !== undefined) far = await listen(entrance.door(false), { ...tcp, host: plainAddress(tcp.host) })
     return {
       socket: path,
       url: far === undefined ? undefined : urlOf(far.address() as AddressInfo),
@@ -89,7 +92,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       listenAgain: async () => {
         if (path === undefined) return
         near?.close()
-        near = await listenAt(entrance.door(true), await prepareSocket(path))
+        near = await listen(entrance.door(true), await prepareSocket(path))
       },
       close: async () => {
         entrance.close()
@@ -135,14 +138,20 @@ function isLoopback(host: string): boolean {
 /** A command that starts a daemon as it was before has said nothing of a port. */
 const IN_USE = 'it is in use by another program. Give another port: nerve server start --http PORT'
 
-function listenAt(server: NetServer, where: string | TcpOptions): Promise<NetServer> {
+function listenAt(server: NetServer, where: string | TcpOptions, onProblem: Problems): Promise<NetServer> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
+    const failed = (cause: NodeJS.ErrnoException): void => {
       const place = typeof where === 'string' ? where : `${where.host}:${where.port}`
       const why = cause.code === 'EADDRINUSE' ? IN_USE : cause.message
       reject(new NerveError('bad-option', `The host cannot listen at ${place}: ${why}`, { cause }))
+    }
+    server.once('error', failed)
+    server.once('listening', () => {
+      server.off('error', failed)
+      // Somebody could not be taken in, as when the system has nothing left for them: the others stay.
+      server.on('error', onProblem)
+      resolve(server)
     })
-    server.once('listening', () => resolve(server))
     const backlog = MAX_CONNECTIONS
     if (typeof where === 'string') listenPrivately(where, () => server.listen({ path: where, backlog }))
     else server.listen({ port: where.port, host: where.host, backlog })
@@ -157,16 +166,16 @@ function urlOf({ address, port, family }: AddressInfo): string {
 class Entrance {
   readonly #options: ServerOptions
   readonly #doorkeeper: Doorkeeper
-  readonly #onProblem: (error: unknown) => void
+  readonly #onProblem: Problems
   readonly #sockets = new Set<Socket>()
   readonly #patience: number
   #http: Promise<HttpServer> | undefined
 
-  constructor(options: ServerOptions) {
+  constructor(options: ServerOptions & { readonly onProblem: Problems }) {
     this.#options = options
     this.#patience = options.patience ?? PATIENCE_MS
-    this.#onProblem = options.onProblem ?? ((error) => process.emitWarning(error as Error))
-    this.#doorkeeper = new Doorkeeper({ ...options, onProblem: this.#onProblem })
+    this.#onProblem = options.onProblem
+    this.#doorkeeper = new Doorkeeper(options)
   }
 
   get connections(): number {
