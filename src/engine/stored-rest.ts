@@ -10,9 +10,17 @@ export async function storedRest(engine: Engine, run: string): Promise<RunState 
   if (found === undefined || state.end !== undefined) return state
   const status = statusOf(state)
   // That all of its children wait can only be known to whoever drives them, and is said in lists.
-  const rests = status === 'running' ? found.head.status === 'waiting' && state.children.size > 0 : status !== 'queued'
+  const waits = found.head.status === 'waiting' && state.children.size > 0
+  const rests = status === 'running' ? waits || (await holdOf(engine, state)) !== undefined : status !== 'queued'
   if (!rests || state.inFlight.size === 0) return rests ? state : undefined
   // What is in flight ends before it rests, unless it went with its process, or waits for a person.
   const isDriven = engine.isDriven(state.root, found.owner, await engine.ownership.living())
   return isDriven && status !== 'waiting' ? undefined : state
+}
+
+/** What holds a child that would be at work: that its root is paused, or has spent its budget. */
+export async function holdOf({ store }: Engine, { run, root }: RunState): Promise<'paused' | 'exhausted' | undefined> {
+  if (run === root) return undefined
+  const status = (await store.find(root))?.head.status
+  return status === 'paused' || status === 'exhausted' ? status : undefined
 }

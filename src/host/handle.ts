@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { FeedItem, FeedOptions } from '../engine/feed.ts'
 import { feed } from '../engine/feed.ts'
 import type { ForkOptions } from '../engine/fork.ts'
-import { storedRest } from '../engine/stored-rest.ts'
+import { holdOf, storedRest } from '../engine/stored-rest.ts'
 import type { Actor, Budget, RunStatus } from '../journal/events.ts'
 import { statusOf } from '../journal/fold.ts'
 import type { RunState } from '../journal/run-state.ts'
@@ -50,7 +50,7 @@ export function createHandle<Output>(parts: HandleParts, id: string): Handle<Out
   return {
     id,
     result: () => resultOf(engine, id) as Promise<Output>,
-    rest: async () => restingStatus(await restOf(engine, id)),
+    rest: async () => restingStatus(engine, await restOf(engine, id)),
     events: (options) => feed(engine.store, engine.bus, id, options),
     pause: (actor = {}) => act({ verb: 'pause', ...actor }),
     resume: (options = {}) => parts.resume(id, options),
@@ -81,9 +81,10 @@ async function resultOf(engine: Engine, id: string): Promise<unknown> {
 }
 
 /** A run that rests with open children waits for them, and they wait for something outside. */
-function restingStatus(state: RunState): RunStatus {
+async function restingStatus(engine: Engine, state: RunState): Promise<RunStatus> {
   const status = statusOf(state)
-  return status === 'running' && state.children.size > 0 ? 'waiting' : status
+  if (status !== 'running') return status
+  return (await holdOf(engine, state)) ?? (state.children.size > 0 ? 'waiting' : status)
 }
 
 async function restOf(engine: Engine, id: string): Promise<RunState> {

@@ -21,10 +21,10 @@ import { checkStart, type StartOptions } from '../engine/start.ts'
 import { divergence } from '../engine/troubles.ts'
 import type { Actor, Durability, Entry, ResumePlan } from '../journal/events.ts'
 import type { JournalStore } from '../journal/port.ts'
-import { inboxRows, runRow, type InboxRow, type RunRow } from '../projections/runs.ts'
+import { inboxRows, type InboxRow, type RunRow } from '../projections/runs.ts'
 import { Sources, isBuiltIn, placed, recorded } from './definition-source.ts'
 import { lookAgain } from './look-again.ts'
-import { listRuns, type RunFilter } from './list-runs.ts'
+import { listRuns, rowOf, type RunFilter } from './list-runs.ts'
 import { openStore } from './open-store.ts'
 import { createRegistry, type Registry } from './registry.ts'
 import { Recalled } from './recalled.ts'
@@ -248,8 +248,7 @@ class LocalHost implements Host {
         'not-found',
         `There is no run ${id}, or more than one begins like that. List them with: nerve ps`,
       )
-    const living = await this.#engine.ownership.living()
-    return placed(this.dir, runRow(found, this.#engine.isDriven(found.head.root, found.owner, living)))
+    return placed(this.dir, await rowOf(this.#engine, found))
   }
 
   async journal(run: string): Promise<readonly Entry[]> {

@@ -31,22 +31,38 @@ export interface InboxRow extends OpenQuestion {
   readonly definition: string
 }
 
-/** `isDriven` tells whether a living process has the run. One that runs and was let go of waits for the next host. */
-export function runRow(owned: OwnedHead, isDriven: boolean): RunRow {
-  const { head, owner } = owned
-  if (isDriven && owner !== undefined) return { ...head, owner: owner.host }
-  if (head.status !== 'running' && head.status !== 'queued') return head
+/** Such a tree starts nothing new, but finishes the steps that run. */
+export const HELD: readonly ShownStatus[] = ['paused', 'exhausted']
+
+/** A child that is at work as far as its own journal says. What holds it is said by its root. */
+export function isChildAtWork({ run, root, status }: OwnedHead['head']): boolean {
+  return run !== root && isAtWork(status)
+}
+
+function isAtWork(status: RunStatus): boolean {
+  return status === 'running' || status === 'queued'
+}
+
+/**
+ * `isDriven` tells whether a living process has the run. One that runs and was let go of waits for the next host. `root` is what the
+ * root says, which a child goes no further than.
+ */
+export function runRow({ head, owner }: OwnedHead, isDriven: boolean, root?: RunStatus): RunRow {
+  const status = root !== undefined && HELD.includes(root) && isChildAtWork(head) ? root : head.status
+  if (isDriven && owner !== undefined) return { ...head, status, owner: owner.host }
+  if (!isAtWork(status)) return { ...head, status }
   return { ...head, status: owner === undefined ? 'queued' : 'crashed' }
 }
 
 /** Those of runs that have not ended. */
 export const OPEN: readonly ShownStatus[] = ['queued', 'running', 'waiting', 'paused', 'exhausted', 'crashed']
 
-/** What may be stored of runs that are shown so: whether one that runs is driven, left or lost, its owner tells. */
-export function storedAs(shown: readonly ShownStatus[]): RunStatus[] {
-  const stored = shown.flatMap((status): readonly RunStatus[] =>
-    status === 'running' || status === 'queued' || status === 'crashed' ? ['running', 'queued'] : [status],
-  )
+/** What may be stored of runs that are shown so: whether one that runs is driven, left, lost or held, its owner and its root tell. */
+export function storedAs(shown: readonly ShownStatus[], children: boolean): RunStatus[] {
+  const stored = shown.flatMap((status): readonly RunStatus[] => {
+    if (status === 'running' || status === 'queued' || status === 'crashed') return ['running', 'queued']
+    return children && HELD.includes(status) ? [status, 'running', 'queued'] : [status]
+  })
   return [...new Set(stored)]
 }
 

@@ -1,7 +1,6 @@
 /** `nerve pause`, `nerve interrupt` and `nerve cancel`: they drive nothing. */
 import { NerveError } from '../../../base/nerve-error.ts'
-import { addToTimeline, emptyTimeline, type RunRow } from '../../../host/api.ts'
-import { isHeld } from '../../daemon/at-work.ts'
+import { addToTimeline, emptyTimeline, HELD, type RunRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { EXIT } from '../exit-code.ts'
 import { me, withRun } from '../project.ts'
@@ -26,7 +25,7 @@ export function run({ command, args, out, dir }: Invocation): Promise<number> {
 async function nothingRuns(host: RunHost, { root, owner }: RunRow): Promise<boolean> {
   if (owner === undefined) return true
   for (const row of await host.runs({ root, children: true }))
-    if (row.status === 'running' || (isHeld(row) && (await hasSteps(host, row.run)))) return false
+    if (row.status === 'running' || (HELD.includes(row.status) && (await hasSteps(host, row.run)))) return false
   return true
 }
 
