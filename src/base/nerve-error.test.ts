@@ -4,6 +4,7 @@ import {
   describe as describeValue,
   errorData,
   errorFrom,
+  errorText,
   isNerveError,
   NerveError,
 } from './nerve-error.ts'
@@ -55,6 +56,48 @@ describe('errors as data', () => {
     }
     expect(depth).toBe(4)
     expect(errorData(new NerveError('quota', 'x', { data: { big: 1n } })).data).toBeUndefined()
+  })
+})
+
+describe('what cannot be read as an error', () => {
+  it('is data all the same', () => {
+    const hostile = (): never => {
+      throw new Error('look away')
+    }
+    const unreadable = { name: 'Error', message: 'something was thrown that cannot be read' }
+    expect(errorData(new Proxy({}, { get: hostile, getPrototypeOf: hostile }))).toEqual(unreadable)
+    expect(errorData(Object.defineProperty(new Error('x'), 'message', { get: hostile }))).toEqual(unreadable)
+    expect(errorData(Object.assign(new Error('x'), { name: 1, message: { a: 1 }, stack: [] }))).toEqual({
+      name: 'Error',
+      message: '{"a":1}',
+    })
+  })
+})
+
+describe('why something failed', () => {
+  const text = (error: unknown): string => errorText(errorData(error))
+
+  it('is told with it, once', () => {
+    const refused = new Error('connect ECONNREFUSED', { cause: new Error('no listener') })
+    const failed = new TypeError('fetch failed', { cause: refused })
+    expect(text(failed)).toBe('fetch failed: connect ECONNREFUSED: no listener')
+    expect(text(new Error('Step a: fetch failed', { cause: failed }))).toBe(
+      'Step a: fetch failed: connect ECONNREFUSED: no listener',
+    )
+  })
+
+  it('is all that several errors say', () => {
+    const both = [new Error('::1 refused'), new Error('127.0.0.1 refused')]
+    expect(text(new AggregateError(both))).toBe('::1 refused; 127.0.0.1 refused')
+    expect(text(new AggregateError(both, 'All failed'))).toBe('All failed: ::1 refused; 127.0.0.1 refused')
+    expect(errorData(new AggregateError([new TypeError('one')], 'All failed')).cause).toMatchObject({
+      name: 'TypeError',
+    })
+  })
+
+  it('is the code or the name of one that says nothing', () => {
+    expect(text(Object.assign(new Error(), { code: 'E_FAR' }))).toBe('E_FAR')
+    expect(text(new RangeError())).toBe('RangeError')
   })
 })
 
