@@ -71,4 +71,17 @@ describe('what an error says', () => {
     expect(parkUntil(new Error('x'), 10)).toBeUndefined()
     expect(parkUntil('text', 10)).toBeUndefined()
   })
+
+  it('about waiting, never to ask again at once', () => {
+    const quota = (data: Record<string, unknown>): NerveError =>
+      new NerveError('quota', 'slow', { retry: 'pause', data })
+    const now = Date.UTC(2026, 0, 1)
+    for (const data of [{ until: now }, { until: now - 60_000 }, { retryAfter: 0 }, { retryAfter: '0s' }])
+      expect(parkUntil(quota(data), now)).toBe(now + 1_000)
+    const seconds = now / 1_000 + 60
+    for (const data of [{ until: Number.NaN }, { until: Infinity }, { until: seconds }, { retryAfter: 'soon' }]) {
+      const thrown = quota(data)
+      expect(parkUntil(thrown, now)).toMatchObject({ code: 'bad-duration', retry: 'later', cause: thrown })
+    }
+  })
 })
