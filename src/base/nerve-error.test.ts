@@ -38,6 +38,13 @@ describe('errors as data', () => {
     expect(again.stack?.split('\n').length).toBeLessThan(12)
   })
 
+  it('keep where an error of Nerve was thrown, for the line of an author that led to it', () => {
+    const error = new NerveError('bad-duration', 'no')
+    const again = errorFrom(structuredClone(errorData(error)))
+    expect(again.stack).toContain('nerve-error.test.ts')
+    expect(again.stack).toBe(errorFrom(errorData(again)).stack)
+  })
+
   it('are made of anything that is thrown', () => {
     expect(errorData('text')).toEqual({ name: 'Error', message: 'text' })
     expect(errorData({ a: 1 })).toEqual({ name: 'Error', message: '{"a":1}' })

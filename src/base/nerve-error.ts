@@ -113,7 +113,7 @@ function dataOf(error: Error, depth: number): ErrorData {
     ...(typeof code === 'string' ? { code } : {}),
     ...(error instanceof NerveError && error.retry !== 'never' ? { retry: error.retry } : {}),
     ...(data === undefined ? {} : { data }),
-    ...(typeof stack !== 'string' || error instanceof NerveError ? {} : { stack: shortStack(stack) }),
+    ...(typeof stack === 'string' ? { stack: shortStack(stack) } : {}),
     ...(cause === undefined ? {} : { cause }),
   }
 }
@@ -146,11 +146,13 @@ export function withoutStack({ stack: _stack, cause, ...shown }: ErrorData): Err
 export function errorFrom(data: ErrorData): Error {
   const cause = data.cause === undefined ? undefined : errorFrom(data.cause)
   if (data.name === 'NerveError' && data.code !== undefined) {
-    return new NerveError(data.code as ErrorCode, data.message, {
+    const error = new NerveError(data.code as ErrorCode, data.message, {
       ...(data.retry === undefined ? {} : { retry: data.retry }),
       ...(data.data === undefined ? {} : { data: data.data }),
       ...(cause === undefined ? {} : { cause }),
     })
+    if (data.stack !== undefined) error.stack = data.stack
+    return error
   }
   const error = new Error(data.message, cause === undefined ? undefined : { cause })
   error.name = data.name
