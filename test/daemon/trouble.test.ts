@@ -1,6 +1,6 @@
 /** What goes wrong in a daemon, or around it, while it has runs. */
 import { spawn } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { chownSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
@@ -38,6 +38,21 @@ test('a run that takes every daemon along is told of, and can be cancelled', asy
   expect((await nerve(['cancel', 'last'])).code).toBe(0)
   expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'the daemon of another user, as with sudo, is not called a file to remove',
+  async () => {
+    const { nerve, dir } = open({ 'greet.ts': files.greet })
+    await nerve(['server', 'start'])
+    chownSync(join(dir, '.nerve/server.json'), 65_534, 65_534)
+    const { code, err } = await nerve(['ps'])
+    chownSync(join(dir, '.nerve/server.json'), 0, 0)
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringMatching(/belongs to another user \(65534\), whose daemon .* Do this as that user/),
+    })
+  },
+)
 
 /** Forgets to catch something, and wants to end its process, each time its code runs, until there is a file \`go\`. */
 const careless = `import { existsSync } from 'node:fs'

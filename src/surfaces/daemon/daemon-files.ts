@@ -1,6 +1,6 @@
 /** Where the daemon of a project is, and what it leaves for those who look for it. */
 import { createHash } from 'node:crypto'
-import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, type Stats } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
@@ -94,12 +94,16 @@ export function readRecord(dir: string): DaemonRecord | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined) return undefined
   // Whoever could put a record here could make us talk to a host of theirs.
-  if (!found.isFile() || !isOwn(found.uid) || (found.mode & 0o022) !== 0)
-    throw new NerveError('not-allowed', `${file} is not a file that only you can write. Remove it.`, {
-      data: { reason: 'file' },
-    })
+  const why = foreign(found)
+  if (why !== undefined) throw new NerveError('not-allowed', `${file} ${why}`, { data: { reason: 'file' } })
   const record = parsed(file)
   return record === undefined || isOfAnother(record, dir) ? undefined : record
+}
+
+function foreign(found: Stats): string | undefined {
+  if (found.isFile() && !isOwn(found.uid))
+    return `belongs to another user (${found.uid}), whose daemon has the runs of this project. Do this as that user; or remove the file, if that daemon is gone.`
+  return found.isFile() && (found.mode & 0o022) === 0 ? undefined : 'is not a file that only you can write. Remove it.'
 }
 
 function parsed(file: string): DaemonRecord | undefined {
