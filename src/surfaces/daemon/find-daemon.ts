@@ -111,10 +111,7 @@ async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<C
   const { folder, log } = daemonFiles(dir)
   const fresh = !existsSync(folder)
   makeOwnFolder(folder)
-  mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
-  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG) renameSync(log, `${log}.1`)
-  // Not through a link: whoever could put one there would choose what is written to.
-  const written = openSync(log, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | NO_LINK, 0o600)
+  const written = openLog(log)
   const from = statSync(log).size
   const child = spawn(program, args, { cwd: dir, detached: true, stdio: ['ignore', written, written, 'ipc'] })
   closeSync(written)
@@ -126,6 +123,22 @@ async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<C
     throw error
   }
   return child
+}
+
+function openLog(log: string): number {
+  try {
+    mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
+    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG) renameSync(log, `${log}.1`)
+    // Not through a link: whoever could put one there would choose what is written to.
+    return openSync(log, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | NO_LINK, 0o600)
+  } catch (cause) {
+    const why = (cause as Error).message
+    throw new NerveError(
+      'bad-file',
+      `The log of the daemon could not be written: ${why}. Check who owns it, and its mode.`,
+      { cause },
+    )
+  }
 }
 
 function letGo(child: ChildProcess): void {
