@@ -45,6 +45,7 @@ async function atTerminal(invocation: Invocation): Promise<number> {
 function ask(invocation: Invocation, history: History): Promise<string | undefined> {
   const { out } = invocation
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  let closed = false
   const lines: Interface = createInterface({
     input: process.stdin,
     output: process.stdout,
@@ -52,15 +53,17 @@ function ask(invocation: Invocation, history: History): Promise<string | undefin
     history: history.lines(),
     historySize: MOST_HISTORY,
     completer: (line: string, done: (error: Error | null, found: [string[], string]) => void) => {
-      complete(line, invocation).then(
-        (found) => done(null, found),
-        // What cannot be looked up is not completed; the command itself will say why.
-        () => done(null, [[], line]),
-      )
+      // Tab and Enter in one piece, as they are pasted or typed ahead: the line is gone when its completion is found.
+      const unlessClosed = (found: [string[], string]): void => {
+        if (!closed) done(null, found)
+      }
+      // What cannot be looked up is not completed; the command itself will say why.
+      complete(line, invocation).then(unlessClosed, () => unlessClosed([[], line]))
     },
   })
   let read: string | undefined
   lines.on('close', () => {
+    closed = true
     if (read === undefined) out.line()
     resolve(read)
   })
@@ -141,8 +144,7 @@ class History {
   constructor(dir: string) {
     const folder = join(dir, '.nerve')
     this.#file = existsSync(folder) ? join(folder, 'repl-history') : undefined
-    const text = this.#file !== undefined && existsSync(this.#file) ? readFileSync(this.#file, 'utf8') : ''
-    this.#lines = text.split('\n').filter((line) => line !== '')
+    this.#lines = this.#file === undefined ? [] : linesIn(this.#file)
   }
 
   /** The interface changes what it is given. */
@@ -153,6 +155,22 @@ class History {
   add(line: string): void {
     if (line.trim() === '' || line === this.#lines[0]) return
     this.#lines = [line, ...this.#lines].slice(0, MOST_HISTORY)
-    if (this.#file !== undefined) writeFileSync(this.#file, `${this.#lines.join('\n')}\n`, { mode: 0o600 })
+    if (this.#file === undefined) return
+    try {
+      writeFileSync(this.#file, `${this.#lines.join('\n')}\n`, { mode: 0o600 })
+    } catch {
+      // A prompt works without it: the folder is read-only, or gone.
+    }
+  }
+}
+
+function linesIn(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+  } catch {
+    // There is none yet, or it cannot be read.
+    return []
   }
 }
