@@ -104,4 +104,19 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     expect({ code, out }).toMatchObject({ code: 0 })
     expect(out).not.toContain('ERR_USE_AFTER_CLOSE')
   })
+
+  test('several lines in one piece are as many commands, and the last may be finished by hand', async () => {
+    const { nerve, terminal } = (here = project({ 'asking.ts': files.asking }))
+    await nerve(['run', 'asking.ts'])
+    const { code, out } = await terminal(
+      ['repl'],
+      [
+        ['nerve> ', 'ps --limit 1\rinbox\rexi'],
+        [` publish${PROMPT}`, 't\r'],
+      ],
+      { size: [100, 40], env: { NO_COLOR: '1' } },
+    ).ended
+    expect({ code, out }).toMatchObject({ code: 0 })
+    expect(out.indexOf('nerve> inbox')).toBeGreaterThan(out.indexOf('RUN '))
+  })
 })
