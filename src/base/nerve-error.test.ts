@@ -45,6 +45,12 @@ describe('errors as data', () => {
     expect(again.stack).toBe(errorFrom(errorData(again)).stack)
   })
 
+  it('keep where it was also below a message of many lines', () => {
+    const { stack = '' } = errorData(new Error('line\n'.repeat(50)))
+    expect(stack).toContain('nerve-error.test.ts')
+    expect(stack.split('\n').length).toBeLessThan(20)
+  })
+
   it('are made of anything that is thrown', () => {
     expect(errorData('text')).toEqual({ name: 'Error', message: 'text' })
     expect(errorData({ a: 1 })).toEqual({ name: 'Error', message: '{"a":1}' })

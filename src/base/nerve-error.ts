@@ -90,7 +90,8 @@ export interface ErrorData {
 const MAX_CAUSES = 4
 /** Of those in one. */
 const MAX_ERRORS = 5
-const STACK_LINES = 8
+const HEAD_LINES = 8
+const FRAMES = 10
 
 /** Of whatever was thrown, also of what throws when it is looked at: a run must be able to say that it failed. */
 export function errorData(error: unknown, depth = 0): ErrorData {
@@ -178,9 +179,12 @@ export function describe(value: unknown): string {
   }
 }
 
-/** The lines that tell where it happened; the rest is the engine's own. */
+/** The lines that tell where it happened, also below a long message; the rest is the engine's own. */
 function shortStack(stack: string): string {
-  return stack.split('\n').slice(0, STACK_LINES).join('\n')
+  const lines = stack.split('\n')
+  const first = lines.findIndex((line) => /^\s+at /.test(line))
+  const head = lines.slice(0, first === -1 ? HEAD_LINES : Math.min(first, HEAD_LINES))
+  return [...head, ...(first === -1 ? [] : lines.slice(first, first + FRAMES))].join('\n')
 }
 
 function jsonSafe(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {

@@ -6,6 +6,7 @@ import type { StepFailed, Usage } from '../journal/events.ts'
 import type { Backoff, StepOptions } from './definition.ts'
 
 const STEP = ['attempts', 'backoff', 'timeout', 'onError', 'effect', 'input', 'recordInput', 'reserve'] as const
+const BACKOFF = ['initial', 'factor', 'max', 'jitter'] as const
 
 export function checkStepOptions<Output>(label: string, options: StepOptions<Output>): void {
   checkKnown(`Step '${label}'`, options, STEP)
@@ -16,7 +17,7 @@ export function checkStepOptions<Output>(label: string, options: StepOptions<Out
   if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))
     wrong(`attempts is ${attempts}; give a whole number from 1.`)
   if (timeout !== undefined) milliseconds(timeout, `the timeout of step '${label}'`)
-  if (backoff !== undefined) backoffDelay(backoff, 1)
+  if (backoff !== undefined) checkBackoff(label, backoff, wrong)
   if (onError !== undefined && onError !== 'fail') {
     const known = typeof onError === 'object' && onError !== null && ('skip' in onError || 'fallback' in onError)
     if (!known) wrong(`onError is ${JSON.stringify(onError)}; give 'fail', { skip: value } or { fallback: function }.`)
@@ -27,6 +28,20 @@ export function checkStepOptions<Output>(label: string, options: StepOptions<Out
   if (recordInput !== undefined && typeof recordInput !== 'boolean')
     wrong(`recordInput is ${JSON.stringify(recordInput)}; give true or false.`)
   if (reserve !== undefined) checkUsage(reserve, `Step '${label}': reserve`)
+}
+
+function checkBackoff(
+  label: string,
+  backoff: NonNullable<StepOptions<unknown>['backoff']>,
+  wrong: (text: string) => never,
+): void {
+  if (typeof backoff === 'object') {
+    checkKnown(`Step '${label}': backoff`, backoff, BACKOFF)
+    const { factor = 2, jitter = 0.2 } = backoff
+    if (!(factor >= 0 && factor < Infinity)) wrong(`backoff.factor is ${factor}; give a number from 0.`)
+    if (!(jitter >= 0 && jitter <= 1)) wrong(`backoff.jitter is ${jitter}; give a number from 0 to 1.`)
+  }
+  backoffDelay(backoff, 1)
 }
 
 /** What the step's own policy does about its failure. */
