@@ -54,6 +54,34 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
+/** Never lets go of its process, as a loop that is wrong does. */
+const spinning = `import { workflow } from 'nerve'
+export default workflow('spinning', async () => { for (;;); })
+`
+
+test('a daemon that a run keeps from starting is told of, can be ended, and the run can be cancelled', async () => {
+  const { nerve, start, until, has, read } = open({ 'spinning.ts': spinning, 'greet.ts': files.greet })
+  const first = start(['run', 'spinning.ts', '--local'])
+  await first.shown('run-created')
+  first.child.kill('SIGKILL')
+  await first.ended
+  const starter = start(['server', 'start'])
+  await until(() => has('.nerve/server.start.json'), 'it starts')
+  const { pid } = JSON.parse(read('.nerve/server.start.json')) as { pid: number }
+  ends.push(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
+  starter.child.kill('SIGKILL')
+  const status = await nerve(['server', 'status', '--json'])
+  expect({ ...status, out: JSON.parse(status.out) }).toMatchObject({ code: 1, out: { running: false, starting: pid } })
+  expect((await nerve(['server', 'status'])).out).toMatch(/has not come to the end .* nerve cancel RUN --local/)
+  const stopped = await nerve(['server', 'stop', '--force', '--json'])
+  expect({ stopped: JSON.parse(stopped.out), alive: isAlive(pid) }).toEqual({
+    stopped: { stopped: true },
+    alive: false,
+  })
+  expect((await nerve(['cancel', 'last', '--local'])).code).toBe(0)
+  expect((await nerve(['run', 'greet.ts', '--detach'])).code).toBe(0)
+})
+
 /** Forgets to catch something, and wants to end its process, each time its code runs, until there is a file \`go\`. */
 const careless = `import { existsSync } from 'node:fs'
 import { workflow } from 'nerve'

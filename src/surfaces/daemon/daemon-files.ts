@@ -20,6 +20,8 @@ export interface DaemonFiles {
   readonly lock: string
   /** Who it is and where it listens. */
   readonly record: string
+  /** The same of one that has the lock and cannot be asked yet: a run that it takes up may keep it from ever being. */
+  readonly start: string
   readonly socket: string
   readonly log: string
 }
@@ -55,6 +57,7 @@ export function daemonFiles(dir: string): DaemonFiles {
     folder,
     lock: join(folder, 'server.lock'),
     record: join(folder, 'server.json'),
+    start: join(folder, 'server.start.json'),
     socket: socketOf(dir, folder),
     log: join(folder, 'logs', 'server.log'),
   }
@@ -90,7 +93,21 @@ export function removeRecord(dir: string, { pid, started }: DaemonRecord): void 
  * the next daemon writes another.
  */
 export function readRecord(dir: string): DaemonRecord | undefined {
-  const { record: file } = daemonFiles(dir)
+  return readFrom(daemonFiles(dir).record, dir)
+}
+
+/** The daemon that starts here, and lives. */
+export function readStart(dir: string): DaemonRecord | undefined {
+  const start = readFrom(daemonFiles(dir).start, dir)
+  return start !== undefined && isLiving(start) ? start : undefined
+}
+
+/** What people are told of it. */
+export function startsStill({ pid }: DaemonRecord): string {
+  return `The daemon (process ${pid}) has not come to the end of its start. If it does not: nerve server stop --force, and when a run keeps it from it: nerve cancel RUN --local`
+}
+
+function readFrom(file: string, dir: string): DaemonRecord | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined) return undefined
   // Whoever could put a record here could make us talk to a host of theirs.

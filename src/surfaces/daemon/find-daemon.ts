@@ -38,6 +38,7 @@ const START_MS = 2 * CHANGE_MS
 /** So many that are gone before they are found, and it is told of: something ends each of them. */
 const MOST_STARTS = 5
 const LOOK_MS = 50
+const KEPT_BUSY = 'If a run keeps it from that: nerve ps, and nerve cancel RUN --local.'
 /** Windows has no such flag. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0
 
@@ -162,13 +163,13 @@ export function isHeld(): boolean {
 
 async function firstWord(child: ChildProcess, printed: () => string): Promise<Said> {
   const { promise, resolve, reject } = Promise.withResolvers<Said>()
-  const failed = (code: 'timeout' | 'not-ready', what: string): void =>
-    resolve({
-      error: errorData(new NerveError(code, `The daemon ${what} before it could be asked. ${printed()}`.trim())),
-    })
+  const failed = (code: 'timeout' | 'not-ready', what: string, advice = ''): void => {
+    const text = [`The daemon ${what} before it could be asked.`, advice, printed()].filter((part) => part !== '')
+    resolve({ error: errorData(new NerveError(code, text.join(' '))) })
+  }
   const late = setTimeout(() => {
     child.kill('SIGKILL')
-    failed('timeout', `took more than ${START_MS / 1_000} s`)
+    failed('timeout', `took more than ${START_MS / 1_000} s`, KEPT_BUSY)
   }, START_MS)
   child.once('error', reject)
   child.once('exit', (code, signal) =>
