@@ -22,6 +22,7 @@ describe('milliseconds', () => {
     for (const wrong of ['', '5', 's', '-1s', '1e3s', '1y', '1h30m', Number.NaN, Infinity, -1, null, undefined, {}]) {
       expect(() => milliseconds(wrong as never, 'timeout')).toThrow(/^timeout: .* is not a duration.*'90s'/)
     }
+    expect(() => milliseconds(Number.NaN)).toThrow('duration: NaN is not a duration')
   })
 })
 

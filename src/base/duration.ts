@@ -19,7 +19,7 @@ export function milliseconds(duration: Duration, what = 'duration'): number {
   if (found !== null) return Math.round(Number(found[1]) * (UNITS[found[2] ?? ''] ?? Number.NaN))
   throw new NerveError(
     'bad-duration',
-    `${what}: ${JSON.stringify(duration)} is not a duration. Give milliseconds, or a number with ms, s, m, h, d or w, such as '90s' or '2h'.`,
+    `${what}: ${typeof duration === 'number' ? duration : JSON.stringify(duration)} is not a duration. Give milliseconds, or a number with ms, s, m, h, d or w, such as '90s' or '2h'.`,
   )
 }
 

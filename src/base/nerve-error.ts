@@ -88,21 +88,54 @@ export interface ErrorData {
 }
 
 const MAX_CAUSES = 4
-const STACK_LINES = 8
+/** Of those in one. */
+const MAX_ERRORS = 5
+const HEAD_LINES = 8
+const FRAMES = 10
 
+/** Of whatever was thrown, also of what throws when it is looked at: a run must be able to say that it failed. */
 export function errorData(error: unknown, depth = 0): ErrorData {
-  if (!(error instanceof Error)) return { name: 'Error', message: typeof error === 'string' ? error : describe(error) }
+  try {
+    return error instanceof Error ? dataOf(error, depth) : { name: 'Error', message: describe(error) }
+  } catch {
+    return { name: 'Error', message: 'something was thrown that cannot be read' }
+  }
+}
+
+function dataOf(error: Error, depth: number): ErrorData {
   const code = (error as { code?: unknown }).code
   const data = error instanceof NerveError ? jsonSafe(error.data) : undefined
+  // Any code may have put something else there, and prepareStackTrace does.
+  const { name, message, stack }: { name: unknown; message: unknown; stack?: unknown } = error
+  const cause = depth >= MAX_CAUSES ? undefined : causeOf(error, depth + 1)
   return {
-    name: error.name,
-    message: error.message,
+    name: typeof name === 'string' ? name : 'Error',
+    message: describe(message),
     ...(typeof code === 'string' ? { code } : {}),
     ...(error instanceof NerveError && error.retry !== 'never' ? { retry: error.retry } : {}),
     ...(data === undefined ? {} : { data }),
-    ...(error.stack === undefined || error instanceof NerveError ? {} : { stack: shortStack(error.stack) }),
-    ...(error.cause === undefined || depth >= MAX_CAUSES ? {} : { cause: errorData(error.cause, depth + 1) }),
+    ...(typeof stack === 'string' ? { stack: shortStack(stack) } : {}),
+    ...(cause === undefined ? {} : { cause }),
   }
+}
+
+/** Several errors in one, as of `Promise.any` or a name with several addresses, are its cause when it has no other. */
+function causeOf(error: Error, depth: number): ErrorData | undefined {
+  if (error.cause !== undefined) return errorData(error.cause, depth)
+  const { errors } = error as { errors?: unknown }
+  if (!(error instanceof AggregateError) || !Array.isArray(errors)) return undefined
+  const [first, ...more] = errors.slice(0, MAX_ERRORS).map((each) => errorData(each, depth))
+  if (first === undefined || more.length === 0) return first
+  return { name: 'Error', message: [first, ...more].map(errorText).join('; ') }
+}
+
+/** What it says, and why: the message of `fetch` alone does not tell that nobody listens there. */
+export function errorText(error: ErrorData): string {
+  let text = error.message
+  for (let { cause } = error; cause !== undefined; cause = cause.cause)
+    // Messages often hold what they were caused by.
+    if (!text.includes(cause.message)) text = text === '' ? cause.message : `${text}: ${cause.message}`
+  return text === '' ? (error.code ?? error.name) : text
 }
 
 /** Without where it was thrown: that differs from replay to replay, and is for whoever debugs. */
@@ -114,11 +147,13 @@ export function withoutStack({ stack: _stack, cause, ...shown }: ErrorData): Err
 export function errorFrom(data: ErrorData): Error {
   const cause = data.cause === undefined ? undefined : errorFrom(data.cause)
   if (data.name === 'NerveError' && data.code !== undefined) {
-    return new NerveError(data.code as ErrorCode, data.message, {
+    const error = new NerveError(data.code as ErrorCode, data.message, {
       ...(data.retry === undefined ? {} : { retry: data.retry }),
       ...(data.data === undefined ? {} : { data: data.data }),
       ...(cause === undefined ? {} : { cause }),
     })
+    if (data.stack !== undefined) error.stack = data.stack
+    return error
   }
   const error = new Error(data.message, cause === undefined ? undefined : { cause })
   error.name = data.name
@@ -144,9 +179,12 @@ export function describe(value: unknown): string {
   }
 }
 
-/** The lines that tell where it happened; the rest is the engine's own. */
+/** The lines that tell where it happened, also below a long message; the rest is the engine's own. */
 function shortStack(stack: string): string {
-  return stack.split('\n').slice(0, STACK_LINES).join('\n')
+  const lines = stack.split('\n')
+  const first = lines.findIndex((line) => /^\s+at /.test(line))
+  const head = lines.slice(0, first === -1 ? HEAD_LINES : Math.min(first, HEAD_LINES))
+  return [...head, ...(first === -1 ? [] : lines.slice(first, first + FRAMES))].join('\n')
 }
 
 function jsonSafe(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {

@@ -195,14 +195,15 @@ export async function afterFailure<Output>(one: StepRun<Output>, call: Call, thr
   const now = execution.clock.now()
   if (thrown instanceof Parked && call.stopped === undefined) return park(one, call, thrown)
   const until = call.stopped === undefined ? parkUntil(thrown, now) : undefined
-  if (until !== undefined) {
+  if (typeof until === 'number') {
     recordStop(one, call, { reason: 'quota', until, error: errorData(thrown) })
     await pauseUntil(one, until)
     return attempt(one, call.attempt)
   }
-  if (call.attempt >= (options.attempts ?? 1) || isHopeless(thrown)) return finallyFailed(one, call, thrown)
+  const failed = until ?? thrown
+  if (call.attempt >= (options.attempts ?? 1) || isHopeless(failed)) return finallyFailed(one, call, failed)
   const retryAt = now + backoffDelay(options.backoff, call.attempt)
-  await execution.commit(failure(one, call, { thrown, retryAt, end: execution.end(call) }))
+  await execution.commit(failure(one, call, { thrown: failed, retryAt, end: execution.end(call) }))
   warn(execution)
   await pauseUntil(one, retryAt)
   return attempt(one, call.attempt + 1)

@@ -40,6 +40,11 @@ describe('checkStepOptions', () => {
       { timeout: 'soon' },
       { backoff: 'later' },
       { backoff: { initial: -1 } },
+      { backoff: { factor: Number.NaN } },
+      { backoff: { factor: -2 } },
+      { backoff: { jitter: Number.NaN } },
+      { backoff: { jitter: 20 } },
+      { backoff: { intial: '1s' } as never },
       { onError: 'skip' },
       { onError: {} },
       { onError: null },
@@ -70,5 +75,18 @@ describe('what an error says', () => {
     expect(parkUntil(quota({}), 10)).toBeUndefined()
     expect(parkUntil(new Error('x'), 10)).toBeUndefined()
     expect(parkUntil('text', 10)).toBeUndefined()
+  })
+
+  it('about waiting, never to ask again at once', () => {
+    const quota = (data: Record<string, unknown>): NerveError =>
+      new NerveError('quota', 'slow', { retry: 'pause', data })
+    const now = Date.UTC(2026, 0, 1)
+    for (const data of [{ until: now }, { until: now - 60_000 }, { retryAfter: 0 }, { retryAfter: '0s' }])
+      expect(parkUntil(quota(data), now)).toBe(now + 1_000)
+    const seconds = now / 1_000 + 60
+    for (const data of [{ until: Number.NaN }, { until: Infinity }, { until: seconds }, { retryAfter: 'soon' }]) {
+      const thrown = quota(data)
+      expect(parkUntil(thrown, now)).toMatchObject({ code: 'bad-duration', retry: 'later', cause: thrown })
+    }
   })
 })

@@ -1,11 +1,12 @@
 /** Step policies as pure functions: what is allowed, how long to wait, what cannot be helped by trying again. */
 import { checkKnown } from '../base/check-known.ts'
 import { milliseconds } from '../base/duration.ts'
-import { NerveError } from '../base/nerve-error.ts'
+import { errorData, errorText, NerveError } from '../base/nerve-error.ts'
 import type { StepFailed, Usage } from '../journal/events.ts'
 import type { Backoff, StepOptions } from './definition.ts'
 
 const STEP = ['attempts', 'backoff', 'timeout', 'onError', 'effect', 'input', 'recordInput', 'reserve'] as const
+const BACKOFF = ['initial', 'factor', 'max', 'jitter'] as const
 
 export function checkStepOptions<Output>(label: string, options: StepOptions<Output>): void {
   checkKnown(`Step '${label}'`, options, STEP)
@@ -16,7 +17,7 @@ export function checkStepOptions<Output>(label: string, options: StepOptions<Out
   if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))
     wrong(`attempts is ${attempts}; give a whole number from 1.`)
   if (timeout !== undefined) milliseconds(timeout, `the timeout of step '${label}'`)
-  if (backoff !== undefined) backoffDelay(backoff, 1)
+  if (backoff !== undefined) checkBackoff(label, backoff, wrong)
   if (onError !== undefined && onError !== 'fail') {
     const known = typeof onError === 'object' && onError !== null && ('skip' in onError || 'fallback' in onError)
     if (!known) wrong(`onError is ${JSON.stringify(onError)}; give 'fail', { skip: value } or { fallback: function }.`)
@@ -27,6 +28,20 @@ export function checkStepOptions<Output>(label: string, options: StepOptions<Out
   if (recordInput !== undefined && typeof recordInput !== 'boolean')
     wrong(`recordInput is ${JSON.stringify(recordInput)}; give true or false.`)
   if (reserve !== undefined) checkUsage(reserve, `Step '${label}': reserve`)
+}
+
+function checkBackoff(
+  label: string,
+  backoff: NonNullable<StepOptions<unknown>['backoff']>,
+  wrong: (text: string) => never,
+): void {
+  if (typeof backoff === 'object') {
+    checkKnown(`Step '${label}': backoff`, backoff, BACKOFF)
+    const { factor = 2, jitter = 0.2 } = backoff
+    if (!(factor >= 0 && factor < Infinity)) wrong(`backoff.factor is ${factor}; give a number from 0.`)
+    if (!(jitter >= 0 && jitter <= 1)) wrong(`backoff.jitter is ${jitter}; give a number from 0 to 1.`)
+  }
+  backoffDelay(backoff, 1)
 }
 
 /** What the step's own policy does about its failure. */
@@ -63,16 +78,43 @@ export function isHopeless(thrown: unknown): boolean {
   return typeof thrown === 'object' && thrown !== null && (thrown as { retry?: unknown }).retry === 'never'
 }
 
+/** Waits for a quota are not counted as attempts: one that ends at once would ask without a pause, for ever. */
+const SHORTEST_PARK_MS = 1_000
+/** More than a clock may be wrong: such a time is a number of seconds. */
+const LONG_PAST_MS = 86_400_000
+
 /**
  * When an error asks to wait instead of failing (a rate limit, a spent quota): until when. Such an error has
- * `retry: 'pause'` and `data.until` (milliseconds since the epoch) or `data.retryAfter` (a duration).
+ * `retry: 'pause'` and `data.until` (milliseconds since the epoch) or `data.retryAfter` (a duration). When that is no
+ * time, which is easily so of a header that a service did not send: the failure to count instead.
  */
-export function parkUntil(thrown: unknown, now: number): number | undefined {
+export function parkUntil(thrown: unknown, now: number): number | NerveError | undefined {
   if (typeof thrown !== 'object' || thrown === null || (thrown as { retry?: unknown }).retry !== 'pause')
     return undefined
   const data = (thrown as { data?: { until?: unknown; retryAfter?: unknown } }).data
-  if (typeof data?.until === 'number') return data.until
-  if (typeof data?.retryAfter === 'number' || typeof data?.retryAfter === 'string')
-    return now + milliseconds(data.retryAfter, 'retryAfter')
+  try {
+    const until = timeIn(data ?? {}, now)
+    return until === undefined || until > now ? until : now + SHORTEST_PARK_MS
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    const said = errorText(errorData(thrown))
+    return new NerveError('bad-duration', `${said}: it asks to wait, but not until a time. ${why}`, {
+      retry: 'later',
+      cause: thrown,
+    })
+  }
+}
+
+function timeIn(data: { readonly until?: unknown; readonly retryAfter?: unknown }, now: number): number | undefined {
+  const { until, retryAfter } = data
+  if (typeof until === 'number') {
+    if (until > now - LONG_PAST_MS && until < Infinity) return until
+    throw new NerveError(
+      'bad-duration',
+      `until: ${until} is not a time from now on. Give milliseconds since the epoch.`,
+    )
+  }
+  if (typeof retryAfter === 'number' || typeof retryAfter === 'string')
+    return now + milliseconds(retryAfter, 'retryAfter')
   return undefined
 }

@@ -292,7 +292,7 @@ export class Tree {
   }
 
   blamed(error: unknown): string | undefined {
-    return error instanceof Error ? this.#blamed.get(error) : undefined
+    return this.#blamed.get(error as Error)
   }
 
   diverged(execution: Execution, plan: ResumePlan): void {

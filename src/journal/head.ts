@@ -1,4 +1,5 @@
 /** The row that lists are made of, from the state of a run. Pure. */
+import { errorText } from '../base/nerve-error.ts'
 import type { Usage } from './events.ts'
 import { statusOf } from './fold.ts'
 import type { RunState, Wait } from './run-state.ts'
@@ -27,7 +28,7 @@ export function headOf(state: RunState, idle = false): RunHead {
     ...(wake === undefined ? {} : { wake }),
     ...(state.budget === undefined ? {} : { budget: state.budget }),
     ...(state.forkedFrom === undefined ? {} : { forkedFrom: state.forkedFrom.run }),
-    ...(state.error === undefined ? {} : { error: state.error.message }),
+    ...(state.error === undefined ? {} : { error: errorText(state.error) }),
   }
 }
 

@@ -36,6 +36,12 @@ const FAILING: Readonly<Record<string, { readonly run: Kind; readonly options?: 
     },
     options: { timeout: '2m' },
   },
+  'a function that asks to wait, until no time': {
+    run: (calls) => (call) => {
+      calls.push(call.attempt)
+      throw new NerveError('quota', 'thrown', { retry: 'pause', data: { until: Date.parse('no header') } })
+    },
+  },
   'a function that throws something that is no error': {
     run: (calls) => (call) => {
       calls.push(call.attempt)

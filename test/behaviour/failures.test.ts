@@ -24,6 +24,14 @@ describe('a failed step', () => {
     expect((await host.run(run.id)).status).toBe('failed')
   })
 
+  it('ends also when what was thrown cannot be looked at', async () => {
+    const { host } = await openStage()
+    const hostile = new Proxy(new Error('x'), { get: broken, getPrototypeOf: broken })
+    const run = await host.start(workflow('hostile', async () => Promise.reject(hostile)))
+    const error = await rejection(run.result())
+    expect((error.cause as Error).message).toBe('something was thrown that cannot be read')
+  })
+
   it('gives its value when it skips, which is not a failure of the run', async () => {
     const { host } = await openStage()
     const skipping = workflow('skipping', async (ctx) => {

@@ -227,7 +227,9 @@ describe('changed code', () => {
     const planned = await nerve(['resume', 'last', '--plan', '--json'])
     expect(planned.code).toBe(0)
     expect(JSON.parse(planned.out)).toEqual({ run: expect.any(String), ...plan })
-    expect((await nerve(['resume', 'last', '--plan'])).out).toContain(`keep ${plan.keep}`)
+    const { out } = await nerve(['resume', 'last', '--plan'])
+    expect(out).toContain(`keep ${plan.keep}`)
+    expect(out).toMatch(/\nGo on with: nerve resume \S+ --accept, or --from PATH\n$/)
 
     const refused = await nerve(['resume', 'last'])
     expect(refused.code).toBe(3)
@@ -247,6 +249,10 @@ describe('changed code', () => {
       ),
     ).toEqual(ran)
     expect((await nerve(['answer', 'last', 'yes'])).code).toBe(0)
+    write('changing.ts', files.changing(''))
+    expect((await nerve(['resume', 'last', '--plan'])).out).toMatch(
+      /\nThe run has ended\. .*: nerve fork \S+ --at PATH\n$/,
+    )
   })
 
   test('--from PATH runs that step and what follows again', async () => {

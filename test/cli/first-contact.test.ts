@@ -190,3 +190,20 @@ test.skipIf(process.platform !== 'linux')('a folder that cannot be made: each co
     expect(err).toMatch(/^nerve: \/sys\/\.nerve could not be made: .* can be written/)
   }
 })
+
+test('a run that fails tells the line that led to it, also where Nerve refused what it was given, and why', async () => {
+  const failing = (body: string): string =>
+    `import { workflow } from 'nerve'\n\nexport default workflow('failing', async (ctx) => {\n  ${body}\n})\n`
+  const { nerve } = open({
+    'refused.ts': failing('await ctx.sleep(Number(undefined))'),
+    'caused.ts': failing(`throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })`),
+  })
+  const refused = await nerve(['run', 'refused.ts'])
+  expect(refused.code).toBe(1)
+  expect(refused.out).toContain('\nsleep: NaN is not a duration.')
+  expect(refused.out).toContain('\n  in refused.ts:4:13\n')
+  const caused = await nerve(['run', 'caused.ts'])
+  expect(caused.out).toContain('\nfetch failed: connect ECONNREFUSED\n  in caused.ts:4:9\n')
+  expect((await nerve(['show', 'last'])).out).toContain('fetch failed: connect ECONNREFUSED')
+  expect((await nerve(['ps'])).out).toContain('fetch failed: connect ECONNREFUSED')
+})

@@ -71,6 +71,14 @@ describe('the line being typed', () => {
     expect(type('a', { name: 'x', ctrl: true }).text).toBe('a')
   })
 
+  test('keeps the lines of what is pasted, and shows them in one', () => {
+    const line = typed(type('a', 'b', { name: 'left' }), { name: 'paste', sequence: 'one\r\ntwo\rx\ty\u001B[31m' })
+    expect(line).toEqual({ text: 'aone\ntwo\nx\tyb', cursor: 12 })
+    const shown = typedLine(line, 40)
+    expect(shown.line.map(({ text }) => text).join('')).toBe('> aone↵two↵x yb')
+    expect(shown.column).toBe(14)
+  })
+
   test('why an answer was not taken ends with what can be done, however long it is', () => {
     const problem = `"${'word '.repeat(40)}" is not a choice of 'Publish?'. Choose 1 (publish), 2 (revise).`
     const lines = problemLines(problem, 40).map((line) => renderLine(line, 39, false))
@@ -96,6 +104,24 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     screen.write(out)
     return screen
   }
+
+  test('what is pasted answers one question, however many lines it has, and only after Enter', async () => {
+    const { terminal } = open({ 'asking.ts': files.asking })
+    const pasted = (text: string): string => `\u001B[200~${text}\u001B[201~`
+    const { code, out } = await terminal(
+      ['run', 'asking.ts'],
+      [
+        ['within', pasted('2\nMallory\n')],
+        ['2↵Mallory↵', '\u0015' + '2\r'],
+        ['Under which name?', pasted('Ada\rLovelace')],
+        ['Ada↵Lovelace', '\r'],
+      ],
+    ).ended
+    expect(code).toBe(0)
+    expect(seen(out).text).toContain('"answer": "revise"')
+    expect(seen(out).text).toContain('"name": "Ada\\nLovelace"')
+    expect(out.lastIndexOf('\u001B[?2004l')).toBeGreaterThan(out.lastIndexOf('\u001B[?2004h'))
+  })
 
   test('questions are asked right there, by number, label or text, and a wrong answer again', async () => {
     const { terminal, effects } = open({ 'asking.ts': files.asking })

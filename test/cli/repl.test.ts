@@ -1,4 +1,6 @@
 /** `nerve repl`. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { splitWords } from '../../src/surfaces/cli/split-words.ts'
 import { HAS_TERMINAL, project, type Project } from './nerve.ts'
@@ -85,5 +87,36 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     expect({ code, out }).toMatchObject({ code: 0 })
     expect(out).not.toContain('there is no command')
     expect(read('.nerve/repl-history')).toBe('answer last 1\ninbox \n')
+  })
+
+  test('Tab and Enter in one piece, and a history that cannot be written, disturb nobody', async () => {
+    const { terminal, dir } = (here = project())
+    mkdirSync(join(dir, '.nerve/repl-history'), { recursive: true, mode: 0o700 })
+    const { code, out } = await terminal(
+      ['repl'],
+      [
+        ['nerve> ', 'ps\r'],
+        [`nerve run FILE${PROMPT}`, 'inb\t\r'],
+        [`Did you mean 'inbox'? See: nerve --help${PROMPT}`, '\u0004'],
+      ],
+      { size: [100, 40], env: { NO_COLOR: '1' } },
+    ).ended
+    expect({ code, out }).toMatchObject({ code: 0 })
+    expect(out).not.toContain('ERR_USE_AFTER_CLOSE')
+  })
+
+  test('several lines in one piece are as many commands, and the last may be finished by hand', async () => {
+    const { nerve, terminal } = (here = project({ 'asking.ts': files.asking }))
+    await nerve(['run', 'asking.ts'])
+    const { code, out } = await terminal(
+      ['repl'],
+      [
+        ['nerve> ', 'ps --limit 1\rinbox\rexi'],
+        [` publish${PROMPT}`, 't\r'],
+      ],
+      { size: [100, 40], env: { NO_COLOR: '1' } },
+    ).ended
+    expect({ code, out }).toMatchObject({ code: 0 })
+    expect(out.indexOf('nerve> inbox')).toBeGreaterThan(out.indexOf('RUN '))
   })
 })

@@ -1,5 +1,5 @@
 /** The log of a daemon: what it and the workflows in it print, for as long as it lives and after that. */
-import { appendFileSync, renameSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { stage, type Stage } from './stage.ts'
@@ -41,4 +41,19 @@ test('whoever follows its log goes on with the next one, and is told nothing twi
   following.child.kill('SIGINT')
   const { code, out } = await following.ended
   expect({ code, times: out.split('listens at').length - 1 }).toEqual({ code: 0, times: 1 })
+})
+
+test('a start whose log cannot be written says what to do', async () => {
+  const { nerve, dir } = open({})
+  await nerve(['token', 'create', 'phone', '--scope', 'read'])
+  mkdirSync(join(dir, '.nerve/logs'), { mode: 0o700 })
+  symlinkSync('/etc/hosts', join(dir, '.nerve/logs/server.log'))
+  const { code, err } = await nerve(['server', 'start', '--json'])
+  expect(code).toBe(2)
+  expect(JSON.parse(err)).toMatchObject({
+    error: {
+      code: 'bad-file',
+      message: expect.stringMatching(/log of the daemon could not be written: .*server\.log/),
+    },
+  })
 })

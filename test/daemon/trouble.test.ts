@@ -1,6 +1,6 @@
 /** What goes wrong in a daemon, or around it, while it has runs. */
 import { spawn } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { chownSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
@@ -37,6 +37,49 @@ test('a run that takes every daemon along is told of, and can be cancelled', asy
   expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('dies as soon as it has started') })
   expect((await nerve(['cancel', 'last'])).code).toBe(0)
   expect((await nerve(['run', 'greet.ts'])).code).toBe(0)
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  'the daemon of another user, as with sudo, is not called a file to remove',
+  async () => {
+    const { nerve, dir } = open({ 'greet.ts': files.greet })
+    await nerve(['server', 'start'])
+    chownSync(join(dir, '.nerve/server.json'), 65_534, 65_534)
+    const { code, err } = await nerve(['ps'])
+    chownSync(join(dir, '.nerve/server.json'), 0, 0)
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringMatching(/belongs to another user \(65534\), whose daemon .* Do this as that user/),
+    })
+  },
+)
+
+/** Never lets go of its process, as a loop that is wrong does. */
+const spinning = `import { workflow } from 'nerve'
+export default workflow('spinning', async () => { for (;;); })
+`
+
+test('a daemon that a run keeps from starting is told of, can be ended, and the run can be cancelled', async () => {
+  const { nerve, start, until, has, read } = open({ 'spinning.ts': spinning, 'greet.ts': files.greet })
+  const first = start(['run', 'spinning.ts', '--local'])
+  await first.shown('run-created')
+  first.child.kill('SIGKILL')
+  await first.ended
+  const starter = start(['server', 'start'])
+  await until(() => has('.nerve/server.start.json'), 'it starts')
+  const { pid } = JSON.parse(read('.nerve/server.start.json')) as { pid: number }
+  ends.push(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
+  starter.child.kill('SIGKILL')
+  const status = await nerve(['server', 'status', '--json'])
+  expect({ ...status, out: JSON.parse(status.out) }).toMatchObject({ code: 1, out: { running: false, starting: pid } })
+  expect((await nerve(['server', 'status'])).out).toMatch(/has not come to the end .* nerve cancel RUN --local/)
+  const stopped = await nerve(['server', 'stop', '--force', '--json'])
+  expect({ stopped: JSON.parse(stopped.out), alive: isAlive(pid) }).toEqual({
+    stopped: { stopped: true },
+    alive: false,
+  })
+  expect((await nerve(['cancel', 'last', '--local'])).code).toBe(0)
+  expect((await nerve(['run', 'greet.ts', '--detach'])).code).toBe(0)
 })
 
 /** Forgets to catch something, and wants to end its process, each time its code runs, until there is a file \`go\`. */

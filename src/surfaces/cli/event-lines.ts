@@ -1,6 +1,6 @@
 /** Events as lines for people. Pure. */
 import { showDuration } from '../../base/duration.ts'
-import { withoutStack, type ErrorData } from '../../base/nerve-error.ts'
+import { errorText, withoutStack, type ErrorData } from '../../base/nerve-error.ts'
 import type { RunEvent } from '../../host/api.ts'
 import type { Actor, Usage } from '../../journal/events.ts'
 import { brief, oneLine } from './printable.ts'
@@ -195,7 +195,7 @@ export function joined(...parts: readonly string[]): string {
 }
 
 export function errorLine(error: ErrorData | undefined): string {
-  return error === undefined ? '' : brief(error.message, 200)
+  return error === undefined ? '' : brief(errorText(error), 200)
 }
 
 function actorText(actor: Actor): string {

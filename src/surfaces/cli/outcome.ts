@@ -1,5 +1,5 @@
 /** How a driven run came out: the last line of --json, and the closing lines for people. */
-import { withoutStack } from '../../base/nerve-error.ts'
+import { errorText, withoutStack } from '../../base/nerve-error.ts'
 import { showDuration } from '../../base/duration.ts'
 import type { InboxRow, RunEvent, RunRow } from '../../host/api.ts'
 import type { ResumePlan, Usage } from '../../journal/events.ts'
@@ -145,7 +145,7 @@ function failureLines(outcome: Outcome): string[] {
   const { end, row } = outcome
   if (end?.type !== 'run-failed') return [row.error ?? '']
   const step = end.error.data?.['step']
-  return [`${typeof step === 'string' ? `${step}: ` : ''}${end.error.message}`, ...placeLines(end.error)]
+  return [`${typeof step === 'string' ? `${step}: ` : ''}${errorText(end.error)}`, ...placeLines(end.error)]
 }
 
 function exhaustedLines(out: Output, row: RunRow): string[] {

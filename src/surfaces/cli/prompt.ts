@@ -47,6 +47,10 @@ export function typed(line: Typed, key: Key): Typed {
       const kept = before.replace(/\S*\s*$/, '')
       return { text: kept + after, cursor: kept.length }
     }
+    case 'paste': {
+      const more = clean((key.sequence ?? '').replace(/\r\n?/g, '\n'))
+      return { text: before + more + after, cursor: cursor + more.length }
+    }
     default: {
       const more = key.ctrl === true || key.meta === true ? '' : clean(key.sequence ?? '').replace(/[\n\t]/g, ' ')
       return { text: before + more + after, cursor: cursor + more.length }
@@ -140,8 +144,10 @@ export function deadlineText(
 /** The line being typed, moved along so that its cursor is in sight, and the cursor's column. */
 export function typedLine(line: Typed, columns: number): { readonly line: Line; readonly column: number } {
   const room = Math.max(4, columns - 4)
-  let before = line.text.slice(0, line.cursor)
+  // As long as what they stand for, so that the cursor is where it was.
+  const shown = line.text.replaceAll('\n', '↵').replaceAll('\t', ' ')
+  let before = shown.slice(0, line.cursor)
   while (columnsOf(before) >= room) before = letters(before).slice(1).join('')
-  const text = cut(before + line.text.slice(line.cursor), room)
+  const text = cut(before + shown.slice(line.cursor), room)
   return { line: [{ text: '> ', tone: 'ask' }, { text }], column: 2 + columnsOf(before) }
 }

@@ -6,6 +6,9 @@ import { columnsOf, renderLine, sizeOf, type Line } from './style.ts'
 
 const HIDE = '\u001B[?25l'
 const SHOW = '\u001B[?25h'
+/** What is pasted comes between marks. */
+const MARK_PASTES = '\u001B[?2004h'
+const MARK_NO_PASTES = '\u001B[?2004l'
 const BEGIN = '\u001B[?2026h'
 const END = '\u001B[?2026l'
 
@@ -50,7 +53,7 @@ export class Screen {
     const resized = (): void => this.redraw()
     terminal.on('resize', resized)
     this.#restore.push(() => terminal.off('resize', resized))
-    this.#write(HIDE)
+    this.#write(`${MARK_PASTES}${HIDE}`)
   }
 
   get columns(): number {
@@ -99,7 +102,7 @@ export class Screen {
     for (const restore of this.#restore.toReversed()) restore()
     const held = this.#held === '' ? '' : `${this.#held}\n`
     const lines = last.map((line) => `${renderLine(line, this.columns, this.#color)}\n`).join('')
-    this.#write(`${wipe}${held}${lines}${SHOW}`)
+    this.#write(`${wipe}${held}${lines}${MARK_NO_PASTES}${SHOW}`)
   }
 
   /** Goes back to the first cell of the frame and clears it. A narrowed terminal has wrapped the old lines. */

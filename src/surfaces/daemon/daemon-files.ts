@@ -1,6 +1,6 @@
 /** Where the daemon of a project is, and what it leaves for those who look for it. */
 import { createHash } from 'node:crypto'
-import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, type Stats } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NerveError } from '../../base/nerve-error.ts'
@@ -20,6 +20,8 @@ export interface DaemonFiles {
   readonly lock: string
   /** Who it is and where it listens. */
   readonly record: string
+  /** The same of one that has the lock and cannot be asked yet: a run that it takes up may keep it from ever being. */
+  readonly start: string
   readonly socket: string
   readonly log: string
 }
@@ -55,6 +57,7 @@ export function daemonFiles(dir: string): DaemonFiles {
     folder,
     lock: join(folder, 'server.lock'),
     record: join(folder, 'server.json'),
+    start: join(folder, 'server.start.json'),
     socket: socketOf(dir, folder),
     log: join(folder, 'logs', 'server.log'),
   }
@@ -90,16 +93,34 @@ export function removeRecord(dir: string, { pid, started }: DaemonRecord): void 
  * the next daemon writes another.
  */
 export function readRecord(dir: string): DaemonRecord | undefined {
-  const { record: file } = daemonFiles(dir)
+  return readFrom(daemonFiles(dir).record, dir)
+}
+
+/** The daemon that starts here, and lives. */
+export function readStart(dir: string): DaemonRecord | undefined {
+  const start = readFrom(daemonFiles(dir).start, dir)
+  return start !== undefined && isLiving(start) ? start : undefined
+}
+
+/** What people are told of it. */
+export function startsStill({ pid }: DaemonRecord): string {
+  return `The daemon (process ${pid}) has not come to the end of its start. If it does not: nerve server stop --force, and when a run keeps it from it: nerve cancel RUN --local`
+}
+
+function readFrom(file: string, dir: string): DaemonRecord | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined) return undefined
   // Whoever could put a record here could make us talk to a host of theirs.
-  if (!found.isFile() || !isOwn(found.uid) || (found.mode & 0o022) !== 0)
-    throw new NerveError('not-allowed', `${file} is not a file that only you can write. Remove it.`, {
-      data: { reason: 'file' },
-    })
+  const why = foreign(found)
+  if (why !== undefined) throw new NerveError('not-allowed', `${file} ${why}`, { data: { reason: 'file' } })
   const record = parsed(file)
   return record === undefined || isOfAnother(record, dir) ? undefined : record
+}
+
+function foreign(found: Stats): string | undefined {
+  if (found.isFile() && !isOwn(found.uid))
+    return `belongs to another user (${found.uid}), whose daemon has the runs of this project. Do this as that user; or remove the file, if that daemon is gone.`
+  return found.isFile() && (found.mode & 0o022) === 0 ? undefined : 'is not a file that only you can write. Remove it.'
 }
 
 function parsed(file: string): DaemonRecord | undefined {

@@ -7,6 +7,7 @@
  *  2. Its record is there while it can be asked, and is gone before it ends on purpose. One that was killed leaves it.
  *  3. All of its code is of one version, whatever is installed while it lives.
  */
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { NerveError } from '../../base/nerve-error.ts'
@@ -39,7 +40,9 @@ import {
   isLiving,
   isLivingNode,
   readRecord,
+  readStart,
   removeRecord,
+  startsStill,
   writeRecord,
   type DaemonRecord,
 } from './daemon-files.ts'
@@ -101,10 +104,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   makeOwnFolder(files.folder)
   const unlock = await lock(dir)
   try {
+    writeRecord(files.start, recordOf(options, {}, undefined))
     return await begin(options, unlock)
   } catch (error) {
     unlock()
     throw error
+  } finally {
+    rmSync(files.start, { force: true })
   }
 }
 
@@ -114,12 +120,16 @@ async function lock(dir: string): Promise<() => void> {
     const unlock = holdFile(daemonFiles(dir).lock)
     if (unlock !== undefined) return unlock
     const there = readRecord(dir)
-    if ((there !== undefined && isLiving(there)) || Date.now() > deadline) throw runsAlready(there)
+    if ((there !== undefined && isLiving(there)) || Date.now() > deadline) throw runsAlready(there, dir)
     await delay(LOCK_LOOK_MS)
   }
 }
 
-function runsAlready({ pid, socket }: Partial<DaemonRecord> = {}): NerveError {
+function runsAlready(there: DaemonRecord | undefined, dir: string): NerveError {
+  const starting = there === undefined ? readStart(dir) : undefined
+  if (starting !== undefined)
+    return new NerveError('owned-elsewhere', startsStill(starting), { data: { pid: starting.pid } })
+  const { pid, socket }: Partial<DaemonRecord> = there ?? {}
   const who = pid === undefined ? '' : ` (process ${pid})`
   return new NerveError('owned-elsewhere', `The daemon of this project runs already${who}. See: nerve server status`, {
     data: { ...(pid === undefined ? {} : { pid }), ...(socket === undefined ? {} : { socket }) },
@@ -169,7 +179,11 @@ async function recoverFirst(host: Host, onProblem: (error: unknown) => void): Pr
   over.abort()
 }
 
-function recordOf({ dir, version, options }: DaemonOptions, server: Server, config: string | undefined): DaemonRecord {
+function recordOf(
+  { dir, version, options }: DaemonOptions,
+  server: Partial<Pick<Server, 'url' | 'socket'>>,
+  config: string | undefined,
+): DaemonRecord {
   const { pid } = process
   const [birth, { url, socket = daemonFiles(dir).socket }] = [birthOf(pid), server]
   return {

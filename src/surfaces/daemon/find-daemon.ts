@@ -38,6 +38,7 @@ const START_MS = 2 * CHANGE_MS
 /** So many that are gone before they are found, and it is told of: something ends each of them. */
 const MOST_STARTS = 5
 const LOOK_MS = 50
+const KEPT_BUSY = 'If a run keeps it from that: nerve ps, and nerve cancel RUN --local.'
 /** Windows has no such flag. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0
 
@@ -111,10 +112,7 @@ async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<C
   const { folder, log } = daemonFiles(dir)
   const fresh = !existsSync(folder)
   makeOwnFolder(folder)
-  mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
-  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG) renameSync(log, `${log}.1`)
-  // Not through a link: whoever could put one there would choose what is written to.
-  const written = openSync(log, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | NO_LINK, 0o600)
+  const written = openLog(log)
   const from = statSync(log).size
   const child = spawn(program, args, { cwd: dir, detached: true, stdio: ['ignore', written, written, 'ipc'] })
   closeSync(written)
@@ -126,6 +124,22 @@ async function launch(dir: string, [program, ...args]: DaemonCommand): Promise<C
     throw error
   }
   return child
+}
+
+function openLog(log: string): number {
+  try {
+    mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
+    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG) renameSync(log, `${log}.1`)
+    // Not through a link: whoever could put one there would choose what is written to.
+    return openSync(log, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | NO_LINK, 0o600)
+  } catch (cause) {
+    const why = (cause as Error).message
+    throw new NerveError(
+      'bad-file',
+      `The log of the daemon could not be written: ${why}. Check who owns it, and its mode.`,
+      { cause },
+    )
+  }
 }
 
 function letGo(child: ChildProcess): void {
@@ -149,13 +163,13 @@ export function isHeld(): boolean {
 
 async function firstWord(child: ChildProcess, printed: () => string): Promise<Said> {
   const { promise, resolve, reject } = Promise.withResolvers<Said>()
-  const failed = (code: 'timeout' | 'not-ready', what: string): void =>
-    resolve({
-      error: errorData(new NerveError(code, `The daemon ${what} before it could be asked. ${printed()}`.trim())),
-    })
+  const failed = (code: 'timeout' | 'not-ready', what: string, advice = ''): void => {
+    const text = [`The daemon ${what} before it could be asked.`, advice, printed()].filter((part) => part !== '')
+    resolve({ error: errorData(new NerveError(code, text.join(' '))) })
+  }
   const late = setTimeout(() => {
     child.kill('SIGKILL')
-    failed('timeout', `took more than ${START_MS / 1_000} s`)
+    failed('timeout', `took more than ${START_MS / 1_000} s`, KEPT_BUSY)
   }, START_MS)
   child.once('error', reject)
   child.once('exit', (code, signal) => {

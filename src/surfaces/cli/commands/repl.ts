@@ -32,36 +32,55 @@ async function fromPipe(invocation: Invocation): Promise<number> {
 async function atTerminal(invocation: Invocation): Promise<number> {
   const { out } = invocation
   const history = new History(invocation.dir)
+  const before: Before = { history, ahead: [], begun: '' }
   out.line(out.tone('Commands without the word nerve. help tells more, exit leaves.', 'dim'))
   for (;;) {
-    const line = await ask(invocation, history)
+    const line = await ask(invocation, before)
     if (line === undefined) return EXIT.done
     history.add(line)
     if ((await perform(line, invocation)) === undefined) return EXIT.done
   }
 }
 
+interface Before {
+  readonly history: History
+  /** What came in one piece with a line: the lines after it, as they are pasted. */
+  readonly ahead: string[]
+  /** And the beginning of one that has no end yet. */
+  begun: string
+}
+
 /** One line; undefined at the end of the input. The terminal is free again when it is read. */
-function ask(invocation: Invocation, history: History): Promise<string | undefined> {
+async function ask(invocation: Invocation, before: Before): Promise<string | undefined> {
   const { out } = invocation
+  const prompt = out.tone('nerve> ', 'ask')
+  const next = before.ahead.shift()
+  if (next !== undefined) {
+    out.line(`${prompt}${next}`)
+    return next
+  }
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  let read: string | undefined
+  let over = false
   const lines: Interface = createInterface({
     input: process.stdin,
     output: process.stdout,
     terminal: true,
-    history: history.lines(),
+    history: before.history.lines(),
     historySize: MOST_HISTORY,
     completer: (line: string, done: (error: Error | null, found: [string[], string]) => void) => {
-      complete(line, invocation).then(
-        (found) => done(null, found),
-        // What cannot be looked up is not completed; the command itself will say why.
-        () => done(null, [[], line]),
-      )
+      // Tab and Enter in one piece, as they are pasted or typed ahead: the line is gone when its completion is found.
+      const unlessOver = (found: [string[], string]): void => {
+        if (!over) done(null, found)
+      }
+      // What cannot be looked up is not completed; the command itself will say why.
+      complete(line, invocation).then(unlessOver, () => unlessOver([[], line]))
     },
   })
-  let read: string | undefined
   lines.on('close', () => {
-    if (read === undefined) out.line()
+    over = true
+    before.begun = read === undefined ? '' : lines.line
+    if (read === undefined || before.begun !== '') out.line()
     resolve(read)
   })
   lines.on('SIGINT', () => {
@@ -72,11 +91,14 @@ function ask(invocation: Invocation, history: History): Promise<string | undefin
     lines.prompt()
   })
   lines.on('line', (line) => {
+    if (over) return void before.ahead.push(line)
+    over = true
     read = line
-    lines.close()
+    setImmediate(() => lines.close())
   })
-  lines.setPrompt(out.tone('nerve> ', 'ask'))
+  lines.setPrompt(prompt)
   lines.prompt()
+  if (before.begun !== '') lines.write(before.begun)
   return promise
 }
 
@@ -141,8 +163,7 @@ class History {
   constructor(dir: string) {
     const folder = join(dir, '.nerve')
     this.#file = existsSync(folder) ? join(folder, 'repl-history') : undefined
-    const text = this.#file !== undefined && existsSync(this.#file) ? readFileSync(this.#file, 'utf8') : ''
-    this.#lines = text.split('\n').filter((line) => line !== '')
+    this.#lines = this.#file === undefined ? [] : linesIn(this.#file)
   }
 
   /** The interface changes what it is given. */
@@ -153,6 +174,22 @@ class History {
   add(line: string): void {
     if (line.trim() === '' || line === this.#lines[0]) return
     this.#lines = [line, ...this.#lines].slice(0, MOST_HISTORY)
-    if (this.#file !== undefined) writeFileSync(this.#file, `${this.#lines.join('\n')}\n`, { mode: 0o600 })
+    if (this.#file === undefined) return
+    try {
+      writeFileSync(this.#file, `${this.#lines.join('\n')}\n`, { mode: 0o600 })
+    } catch {
+      // A prompt works without it: the folder is read-only, or gone.
+    }
+  }
+}
+
+function linesIn(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+  } catch {
+    // There is none yet, or it cannot be read.
+    return []
   }
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isNerveError } from '../../../base/nerve-error.ts'
 import type { Host, ResumeOptions, RunRow } from '../../../host/api.ts'
 import type { ResumePlan } from '../../../journal/events.ts'
+import { asCalled } from '../as-called.ts'
 import type { Invocation } from '../dispatch.ts'
 import { driveRecorded } from '../drive-command.ts'
 import { Driver } from '../driver.ts'
@@ -43,7 +44,10 @@ async function showPlan({ out }: Invocation, host: RunHost, row: RunRow): Promis
   out.line(`${row.definition}  ${row.root}  ${row.status}`)
   for (const line of planLines(plan)) out.line(line)
   const fits = plan.rerun.length === 0 && plan.unknown.length === 0
-  out.line(fits ? 'The code does what is recorded.' : `Go on with: nerve resume ${row.root} --accept, or --from PATH`)
+  const { ended } = await host.run(row.root)
+  if (fits) out.line('The code does what is recorded.')
+  else if (ended === undefined) out.line(`Go on with: ${asCalled(`nerve resume ${row.root} --accept`)}, or --from PATH`)
+  else out.line(`The run has ended. A new one from one of its steps: ${asCalled(`nerve fork ${row.root} --at PATH`)}`)
   return EXIT.done
 }
 

@@ -4,7 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { milliseconds, showDuration } from '../../../base/duration.ts'
 import { NerveError, isNerveError } from '../../../base/nerve-error.ts'
 import type { Client } from '../../client/client.ts'
-import { daemonFiles, isLiving, readRecord, removeRecord, type DaemonRecord } from '../../daemon/daemon-files.ts'
+import {
+  daemonFiles,
+  isLiving,
+  readRecord,
+  readStart,
+  removeRecord,
+  startsStill,
+  type DaemonRecord,
+} from '../../daemon/daemon-files.ts'
 import { CHANGE_MS, announce, ensureDaemon, fateOf, findDaemon, isHeld } from '../../daemon/find-daemon.ts'
 import { hostName, pageOrigin } from '../../server/addresses.ts'
 import type { Invocation } from '../dispatch.ts'
@@ -225,6 +233,7 @@ async function end({ args, dir }: Invocation): Promise<boolean> {
   if (args.flag('force')) return kill(dir)
   const found = await findDaemon(dir)
   if (found === undefined) {
+    if (await endStarting(dir, 'SIGTERM')) return true
     forgetDead(dir)
     return false
   }
@@ -239,6 +248,14 @@ async function end({ args, dir }: Invocation): Promise<boolean> {
   return true
 }
 
+async function endStarting(dir: string, signal: NodeJS.Signals): Promise<boolean> {
+  const starting = readStart(dir)
+  if (starting === undefined) return false
+  process.kill(starting.pid, signal)
+  await gone(starting)
+  return true
+}
+
 /** One that has died is missed by what its record says, and somebody has just said that it is not needed. */
 function forgetDead(dir: string): void {
   const record = readRecord(dir)
@@ -246,6 +263,7 @@ function forgetDead(dir: string): void {
 }
 
 async function kill(dir: string): Promise<boolean> {
+  if (await endStarting(dir, 'SIGKILL')) return true
   const record = readRecord(dir)
   if (record === undefined) return false
   const lived = await isThere(dir)
@@ -285,6 +303,12 @@ async function gone(record: DaemonRecord): Promise<void> {
 
 async function status({ dir, out }: Invocation): Promise<number> {
   const found = await findDaemon(dir)
+  const starting = found === undefined ? readStart(dir) : undefined
+  if (starting !== undefined) {
+    out.data({ running: false, starting: starting.pid })
+    out.line(startsStill(starting))
+    return EXIT.failed
+  }
   if (found === undefined) {
     const died = (await fateOf(dir, { patience: 0 })) === 'died'
     out.data({ running: false, ...(died ? { died: true } : {}) })

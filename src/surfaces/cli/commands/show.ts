@@ -1,6 +1,6 @@
 /** `nerve show`. */
 import { showDuration } from '../../../base/duration.ts'
-import { NerveError, withoutStack } from '../../../base/nerve-error.ts'
+import { NerveError, errorText, withoutStack } from '../../../base/nerve-error.ts'
 import type { RunRow } from '../../../host/api.ts'
 import type { Invocation } from '../dispatch.ts'
 import { budgetText, joined } from '../event-lines.ts'
@@ -146,7 +146,7 @@ function ending(out: Output, { row, progress }: Shown): string[] {
   const end = progress.ends.get(row.run)
   if (end?.type === 'run-failed') {
     const place = out.verbose && end.error.stack !== undefined ? [end.error.stack] : placeLines(end.error)
-    return ['', `${out.tone('error', 'bad')}  ${end.error.message}`, ...place]
+    return ['', `${out.tone('error', 'bad')}  ${errorText(end.error)}`, ...place]
   }
   if (end?.type === 'run-completed' && end.output !== undefined) return ['', readable(end.output)]
   if (row.status === 'crashed') return ['', `Its process is gone. Drive it on: nerve resume ${row.run}`]
