@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -67,6 +67,19 @@ test('is wherever it can be where modes say nothing, as on Windows', async () =>
   } finally {
     Object.assign(process, { getuid })
   }
+})
+
+test('what was left a month ago is removed, but not what somebody holds or has put off', async () => {
+  const letGo = await leaseSession(ref, holder)
+  const held = readdirSync(inHome())
+  for (const name of ['old.lock', 'old.json', 'old.put', 'new.lock', 'new.json'])
+    writeFileSync(join(inHome(), name), '')
+  const month = Date.now() / 1_000 - 31 * 24 * 3_600
+  for (const name of readdirSync(inHome())) if (!name.startsWith('new')) utimesSync(join(inHome(), name), month, month)
+  const letGoToo = await leaseSession({ ...ref, id: 'two' }, holder)
+  letGoToo()
+  expect(readdirSync(inHome()).toSorted()).toEqual([...held, 'new.json', 'new.lock', 'old.put'].toSorted())
+  letGo()
 })
 
 test('whoever uses a session takes what was put off in it', () => {

@@ -3,9 +3,9 @@
  * the process ends, however it ends. Beside the lock it is written who that is: for whoever wants the session too, and to find
  * what a killed process has left running in it.
  */
-import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { holdFile } from '../../base/file-lock.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import { stateFolder } from '../../base/state-folder.ts'
@@ -22,10 +22,13 @@ interface Holder {
 }
 
 const GRACE_MS = 1_000
+/** Whoever was killed leaves its files. What nobody has gone on with for so long, nobody looks for. */
+const FORGOTTEN_MS = 30 * 24 * 3_600_000
 
 /** Holds the session until what it returns is called. What an earlier process has left running in it has ended by then. */
 export async function leaseSession(ref: SessionRef, holder: Omit<Holder, 'pid'>): Promise<() => void> {
   const { lock, record } = filesOf(ref, holder.node)
+  forget(dirname(lock))
   const letGo = holdFile(lock)
   if (letGo === undefined) throw taken(ref, holder.node, readHolder(record))
   try {
@@ -42,10 +45,29 @@ export async function leaseSession(ref: SessionRef, holder: Omit<Holder, 'pid'>)
   }
 }
 
+/** Removes what was left long ago, where nobody holds it. What was put off stays: a person may think for months. */
+function forget(folder: string): void {
+  const before = Date.now() - FORGOTTEN_MS
+  for (const name of readdirSync(folder)) {
+    const lock = join(folder, name)
+    if (!name.endsWith(LOCK) || (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? before) >= before) continue
+    try {
+      const letGo = holdFile(lock)
+      if (letGo !== undefined) rmSync(`${lock.slice(0, -LOCK.length)}${RECORD}`, { force: true })
+      letGo?.()
+    } catch {
+      // One that cannot be held stays: it is in nobody's way.
+    }
+  }
+}
+
 /** Ends everything that carries the mark, and what is known to belong to it. */
 export async function endTree(mark: string, kin?: ReadonlySet<string>): Promise<void> {
   await killTree({ mark, root: -1, rootEnded: () => true }, GRACE_MS, kin)
 }
+
+const LOCK = '.lock'
+const RECORD = '.json'
 
 type Files = Readonly<Record<'lock' | 'record' | 'note', string>>
 
@@ -56,7 +78,7 @@ function filesOf({ agent, id }: Pick<SessionRef, 'agent' | 'id'>, node: string):
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       checkOwn(folder)
       const name = join(folder, contentHash(`${agent} ${id}`))
-      return { lock: `${name}.lock`, record: `${name}.json`, note: `${name}.put` }
+      return { lock: `${name}${LOCK}`, record: `${name}${RECORD}`, note: `${name}.put` }
     } catch (problem) {
       problems.push(problem as Error)
     }
