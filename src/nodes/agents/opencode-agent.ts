@@ -1,12 +1,12 @@
 /** OpenCode, by its server: a process of its own for each session, asked over HTTP on loopback, heard over its event stream. */
 import { randomBytes } from 'node:crypto'
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
-import { agentEnvironment, usualFolders } from './agent-environment.ts'
+import { agentEnvironment, switchedOn, usualFolders } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
-import type { Numbers, Texts } from './fields.ts'
 import { programAgent, type ProgramOptions } from './find-program.ts'
 import { HttpProgram } from './http-program.ts'
 import { mcpServersAs } from './mcp-servers.ts'
+import type { Failure, Made, Part, Provider, Said } from './opencode-api.ts'
 import { subjectIn, verdictOf } from './permission.ts'
 import { answersTo } from './questions.ts'
 import { toolKinds } from './tool-kinds.ts'
@@ -28,29 +28,6 @@ export function opencodeAgent({ command }: OpencodeOptions = {}): AgentAdapter {
   return programAgent(wanted, (program, options) => OpencodeSession.open(program, options))
 }
 
-interface Part extends Texts<'id' | 'type' | 'messageID' | 'text' | 'tool' | 'callID'>, Numbers<'cost'> {
-  readonly state?: { readonly status: string; readonly input?: unknown } & Texts<'output' | 'error'>
-  readonly tokens?: Readonly<Record<'input' | 'output' | 'reasoning', number>> & {
-    readonly cache: Readonly<Record<'read' | 'write', number>>
-  }
-}
-
-type Failure = Texts<'name'> & { readonly data?: Texts<'message'> & Numbers<'statusCode'> }
-
-/** What is said in events; each has some of it. */
-interface Said extends Texts<'id' | 'sessionID' | 'partID' | 'messageID' | 'field' | 'delta' | 'permission'> {
-  readonly part?: Part
-  readonly info?: { readonly id: string; readonly summary?: unknown } & Texts<'role' | 'providerID' | 'modelID'>
-  readonly status?: Texts<'type' | 'message'>
-  readonly error?: Failure
-  readonly patterns?: readonly string[]
-  readonly metadata?: unknown
-  readonly tool?: Texts<'callID'>
-}
-
-type Made = { readonly id: string }
-type Provider = Made & { readonly models: Readonly<Record<string, { readonly limit?: Numbers<'context'> }>> }
-
 /** What came of a prompt so far. What is heard before the server has taken it belongs to the turn before. */
 const nothingOf = (prompt: string, times: number) => ({
   ...{ prompt, times, taken: false, answered: false },
@@ -68,6 +45,8 @@ class OpencodeSession implements AgentSession {
   /** How much each model can remember, in tokens. */
   readonly #sizes = new Map<string, number>()
   readonly #turn = new TurnParts()
+  /** The sessions of the agents of its agent. */
+  readonly #helpers = new Set<string>()
   #asked = nothingOf('', 0)
 
   private constructor(server: HttpProgram, id: string, options: AgentOpen) {
@@ -143,8 +122,11 @@ class OpencodeSession implements AgentSession {
     // Only one session works in this server; what others ask is asked by agents of its agent.
     if (type === 'permission.asked') return void this.#reply(`permission/${said.id ?? ''}`, this.#permit(said))
     if (type === 'question.asked') return void this.#reply(`question/${said.id ?? ''}`, this.#answer(said))
-    if (said.sessionID !== this.ref.id) return
-    const { info, part, status, messageID = '', partID = '', delta = '' } = said
+    const { sessionID = '', info, part, status, messageID = '', partID = '', delta = '' } = said
+    const { parentID = '' } = info ?? {}
+    if (type === 'session.created' && [this.ref.id, ...this.#helpers].includes(parentID)) this.#helpers.add(sessionID)
+    if (part?.type === 'step-finish' && this.#helpers.has(sessionID)) this.#spend(part)
+    if (sessionID !== this.ref.id) return
     if (type === 'message.updated' && info?.role === 'assistant' && info.summary !== true) {
       this.#asked.answered ||= this.#asked.taken && !this.#answers.has(info.id)
       this.#answers.set(info.id, `${info.providerID ?? ''}/${info.modelID ?? ''}`)
@@ -158,17 +140,22 @@ class OpencodeSession implements AgentSession {
     else if (type === 'session.idle' && this.#asked.taken) this.#end()
   }
 
-  #part({ id = '', type, messageID = '', text = '', tool = '', callID = '', state, tokens, cost = 0 }: Part): void {
+  #spend({ tokens, cost: usd = 0 }: Part, size = 0): void {
+    if (tokens === undefined) return
+    const input = tokens.input + tokens.cache.read + tokens.cache.write
+    const output = tokens.output + tokens.reasoning
+    this.#turn.spent({ input, output, usd, used: input + output, size })
+  }
+
+  #part(part: Part): void {
+    const { id = '', type, messageID = '', text = '', tool = '', callID = '', state } = part
     if (type === 'text' && text === this.#asked.prompt) this.#asked.taken = true
     const model = this.#answers.get(messageID)
     if (model === undefined) return
     if (type === 'text') this.#turn.text = text
     else if (type === 'reasoning') this.#thinking.add(id)
-    else if (type === 'step-finish' && tokens !== undefined) {
-      const input = tokens.input + tokens.cache.read + tokens.cache.write
-      const output = tokens.output + tokens.reasoning
-      this.#turn.spent({ input, output, usd: cost, used: input + output, size: this.#sizes.get(model) ?? 0 })
-    } else if (type === 'tool' && state !== undefined) {
+    else if (type === 'step-finish') this.#spend(part, this.#sizes.get(model))
+    else if (type === 'tool' && state !== undefined) {
       if (state.status === 'running') this.#turn.toolStart(callID, tool, state.input)
       if (state.status === 'completed') this.#turn.toolEnd(callID, true, state.output)
       if (state.status === 'error') this.#turn.toolEnd(callID, false, state.error)
@@ -236,7 +223,7 @@ function configOf({ gateway, model, mcpServers, tools, native }: AgentOpen): Rea
 }
 
 /** Nothing is looked up elsewhere when its model is ours. */
-const QUIET = { OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' }
+const QUIET = switchedOn('OPENCODE_DISABLE_MODELS_FETCH OPENCODE_DISABLE_LSP_DOWNLOAD')
 
 function serve(command: string, options: AgentOpen): Promise<HttpProgram> {
   const password = randomBytes(24).toString('hex')
