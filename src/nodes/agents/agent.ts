@@ -175,12 +175,7 @@ class Turns {
       await this.#life.renew()
       return this.#turn(input, call, undefined)
     }
-    const open = end.reason === 'deferred' ? asking.open(asking.put) : undefined
-    if (open !== undefined) {
-      notePut(session.ref, this.#id, call.key)
-      return this.#park(call, session.ref, open)
-    }
-    const result = await this.#result(session, end, call, spend)
+    const result = await this.#result({ session, asking, first: end }, call, spend)
     await this.#mindWindow(session, usage.window, call)
     return { ...result, session: session.ref, usage: shownUsage(usage) }
   }
@@ -262,15 +257,19 @@ class Turns {
     return call.park(prompt, { ...options, keep: { ref, mark: '', put } satisfies Kept })
   }
 
-  /** Asks again for data that fits, a few times. */
+  /** Asks again for data that fits, a few times. What it puts off meanwhile waits without it, as in any turn. */
   async #result(
-    session: AgentSession,
-    first: AgentTurnEnd,
+    { session, asking, first }: { session: AgentSession; asking: Asking; first: AgentTurnEnd },
     call: StepCall,
     spend: (usage: AgentUsage) => void,
   ): Promise<{ text: string; data?: unknown }> {
     let end = first
     for (let left = this.#plan.reasks; ; left -= 1) {
+      const open = end.reason === 'deferred' ? asking.open(asking.put) : undefined
+      if (open !== undefined) {
+        notePut(session.ref, this.#id, call.key)
+        return this.#park(call, session.ref, open)
+      }
       if (end.reason !== 'done') {
         call.signal.throwIfAborted()
         throw turnError(this.#id, end)
