@@ -170,3 +170,34 @@ describe('an agent', () => {
     await rejection(run.result())
   })
 })
+
+/** A server of Codex that does this when it is told to compact. */
+function compacting(does: string): string {
+  return `#!${process.execPath}
+const { createInterface } = require('node:readline')
+const say = (...messages) => process.stdout.write(messages.map((one) => JSON.stringify(one) + '\\n').join(''))
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line)
+  if (method === 'thread/compact/start') { ${does} }
+  else if (id !== undefined) say({ id, result: { thread: { id: 'the-one-${Math.random()}' } } })
+})
+process.stdin.on('end', () => process.exit())
+`
+}
+
+// What nobody waits for would end the whole host: the test runner tells of it.
+it.each([
+  ['dies', 'process.exit(3)', 'codex ended (3)'],
+  ['refuses', "say({ id, error: { message: 'not now' } })", 'not now'],
+  [
+    'fails at once',
+    "say({ id, result: {} }, { method: 'turn/completed', params: { turn: { error: { message: 'no room' } } } })",
+    'no room',
+  ],
+])('a server of Codex that %s when it is told to compact is an error, and no more', async (_, does, message) => {
+  const made = node('codex', compacting(does))
+  await made.start()
+  expect((await rejection(made.compact())).message).toContain(message)
+  await made.stop()
+  await untilNone(cwd)
+})

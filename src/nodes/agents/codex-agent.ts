@@ -145,8 +145,8 @@ class CodexSession implements AgentSession {
 
   async compact(): Promise<void> {
     this.#compacted = Promise.withResolvers()
-    await this.#rpc.request('thread/compact/start', { threadId: this.ref.id })
-    await this.#compacted.promise
+    const asked = this.#rpc.request('thread/compact/start', { threadId: this.ref.id })
+    await Promise.all([asked, this.#compacted.promise])
   }
 
   async fork(): Promise<SessionRef> {
@@ -190,6 +190,7 @@ class CodexSession implements AgentSession {
   }
 
   #ended(turn: Said['turn']): void {
+    if (turn?.error) this.#compacted?.reject(new Error(turn.error.message))
     this.#compacted?.resolve()
     this.#compacted = undefined
     if (turn?.status === 'interrupted') this.#turn.end('interrupted')
