@@ -88,18 +88,21 @@ describe.each(names)('in the place of %s, a program', (name) => {
   })
 })
 
-/** Speaks the protocol; `prompt` is what it does when it is told something. */
-function polite(prompt: string): string {
+/** Speaks the protocol; `prompt` is what it does when it is told something, `answered` when it is answered. */
+function polite(prompt: string, answered = ''): string {
   return `#!${process.execPath}
 const { createInterface } = require('node:readline')
 const { appendFileSync, readFileSync } = require('node:fs')
-const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+const say = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }))
+const answer = (id, result) => say({ id, result })
 appendFileSync('starts', 'x')
 const starts = readFileSync('starts', 'utf8').length
+let told
 createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method } = JSON.parse(line)
+  const { id, method, result } = JSON.parse(line)
   if (method === 'session/new') answer(id, { sessionId: 'the-one-${Math.random()}' })
-  else if (method === 'session/prompt') { ${prompt} }
+  else if (method === 'session/prompt') { told = id; ${prompt} }
+  else if (method === undefined) { ${answered} }
   else if (id !== undefined) answer(id, {})
 })
 process.stdin.on('end', () => process.exit())
@@ -156,6 +159,31 @@ describe('an agent', () => {
     await until(() => existsSync(join(cwd, 'began')))
     await made.interrupt()
     expect((await again).message).toContain("Agent 'coder' was stopped while it started")
+    await untilNone(cwd)
+  })
+
+  it('that waits for an answer is interrupted at once, and told that there is none', async () => {
+    const { host } = await openStage()
+    const params = { toolCall: { toolCallId: 'a', title: 'ls', kind: 'execute' }, options: [] }
+    const request = { id: 'asked', method: 'session/request_permission', params }
+    const ends = "appendFileSync('answer', JSON.stringify(result)); answer(told, { stopReason: 'cancelled' })"
+    const made = node('acp', polite(`say(${JSON.stringify(request)})`, ends), { permission: 'ask' })
+    const result = rejection((await host.start(workflow('turn', (ctx) => ctx.run(made, 'Do something.')))).result())
+    await until(async () => (await host.inbox()).length === 1)
+    await made.interrupt()
+    expect((await result).message).toContain("Agent 'coder' was interrupted")
+    expect(JSON.parse(readFileSync(join(cwd, 'answer'), 'utf8'))).toEqual({ outcome: { outcome: 'cancelled' } })
+    expect(await host.inbox()).toEqual([])
+    expect(readFileSync(join(cwd, 'starts'), 'utf8')).toBe('x')
+  })
+
+  it('that hears that it is interrupted, and goes on, is ended', async () => {
+    const { host } = await openStage()
+    const made = node('acp', polite("appendFileSync('told', '')"))
+    const result = rejection((await host.start(workflow('turn', (ctx) => ctx.run(made, 'Do something.')))).result())
+    await until(() => existsSync(join(cwd, 'told')))
+    await made.interrupt()
+    expect((await result).message).toContain("Agent 'coder'")
     await untilNone(cwd)
   })
 

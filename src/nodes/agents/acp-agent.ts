@@ -85,6 +85,7 @@ class AcpSession implements AgentSession {
   readonly #calls = new Map<string, AcpCall>()
   /** A tool was called since it has said something. */
   #called = false
+  #cancelled = false
   /** What it is told before its first prompt: the protocol has no other place for it. */
   #system: string | undefined
   #heard = false
@@ -149,6 +150,7 @@ class AcpSession implements AgentSession {
     const said = this.#system === undefined ? [text] : [this.#system, text]
     this.#system = undefined
     this.#calls.clear()
+    this.#cancelled = false
     const prompt = said.map((one) => ({ type: 'text', text: one }))
     return this.#turn.begin(
       () => this.#rpc.request<Prompted>('session/prompt', { sessionId: this.ref.id, prompt }),
@@ -164,7 +166,9 @@ class AcpSession implements AgentSession {
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn.going) this.#rpc.notify('session/cancel', { sessionId: this.ref.id })
+    if (!this.#turn.going) return
+    this.#cancelled = true
+    this.#rpc.notify('session/cancel', { sessionId: this.ref.id })
   }
 
   async compact(): Promise<void> {
@@ -227,7 +231,7 @@ class AcpSession implements AgentSession {
     const kind = kindOf(named)
     const input = inputOf({ ...call, title }, kind)
     const { verdict } = verdictOf(await this.#options.permission({ id, tool, kind, title, input }))
-    const wanted = verdict === 'allow' ? 'allow_once' : 'reject_once'
+    const wanted = this.#cancelled ? 'cancelled' : verdict === 'allow' ? 'allow_once' : 'reject_once'
     const optionId = options.find((one) => one.kind === wanted)?.optionId
     return { outcome: optionId === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId } }
   }

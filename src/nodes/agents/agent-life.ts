@@ -23,6 +23,7 @@ import { AgentOpening, atMost, type Prepared } from './agent-opening.ts'
 import type { AgentPlan } from './agent-options.ts'
 import { enterAgentSandbox } from './agent-sandbox.ts'
 import { endTree } from './session-lease.ts'
+import { untilAborted } from './turn-parts.ts'
 
 /** What the step that uses the session does about what happens in it. */
 export interface TurnHooks {
@@ -33,10 +34,10 @@ export interface TurnHooks {
   readonly usage: (spent: Usage) => void
 }
 
-/** How long an agent may take to hear that it is interrupted. */
+/** How long an agent may take to end its turn when it is interrupted. */
 const INTERRUPT_MS = 5_000
 
-export const NOBODY: TurnHooks = {
+const NOBODY: TurnHooks = {
   permission: async () => ({ allow: false, reason: 'Nobody waits for it.' }),
   question: async () => ({ refused: 'Nobody waits for it.' }),
   native: () => undefined,
@@ -48,8 +49,11 @@ export class AgentLife {
   ref: SessionRef | undefined
   /** True when the session was made for the turn that goes on. */
   fresh = false
-  /** Set while a turn goes on. */
-  hooks: TurnHooks = NOBODY
+  #hooks: TurnHooks = NOBODY
+  /** Settles when the turn is over. */
+  #turn: PromiseWithResolvers<void> | undefined
+  /** Aborts when what the agent has asked is not to be answered any more. */
+  #asking = new AbortController()
   readonly #id: string
   readonly #plan: AgentPlan
   /** For a copy: what it is a copy of. */
@@ -68,6 +72,24 @@ export class AgentLife {
     const { use } = this.#plan
     this.#adapter ??= typeof use === 'string' ? adapterNamed(this.#id, use) : Promise.resolve(use)
     return this.#adapter
+  }
+
+  /** True while a turn goes on. */
+  get busy(): boolean {
+    return this.#hooks !== NOBODY
+  }
+
+  beginTurn(hooks: TurnHooks): void {
+    this.#hooks = hooks
+    this.#turn ??= Promise.withResolvers()
+  }
+
+  /** What the agent still wants after its turn is nobody's. */
+  endTurn(): void {
+    this.#hooks = NOBODY
+    this.fresh = false
+    this.#turn?.resolve()
+    this.#turn = undefined
   }
 
   /** Everything that works in the session now can be found by it. */
@@ -97,8 +119,11 @@ export class AgentLife {
   async interrupt(): Promise<void> {
     const opening = this.#opening
     if (opening === undefined) return
-    const session = opening.opened
-    const heard = session === undefined ? false : await atMost(INTERRUPT_MS, session.interrupt())
+    const told = Promise.all([opening.opened?.interrupt(), this.#turn?.promise])
+    // One that waits for an answer may not hear of anything else before it has one.
+    this.#asking.abort(new Error('It was interrupted.'))
+    this.#asking = new AbortController()
+    const heard = opening.opened !== undefined && (await atMost(INTERRUPT_MS, told).catch(() => false))
     if (!heard) await this.#closeOne(opening)
   }
 
@@ -161,8 +186,8 @@ export class AgentLife {
     }
     const wrap = await enterAgentSandbox(adapter, sandbox, { cwd, env: own })
     const issued = gateway?.token({
-      reserve: (wanted) => this.hooks.reserve(wanted),
-      usage: (spent) => this.hooks.usage(spent),
+      reserve: (wanted) => this.#hooks.reserve(wanted),
+      usage: (spent) => this.#hooks.usage(spent),
     })
     this.fresh = resume === undefined
     return {
@@ -186,7 +211,7 @@ export class AgentLife {
   /** An agent that is not answered would wait for ever. */
   async #permit(request: PermissionRequest): Promise<PermissionDecision> {
     try {
-      return await this.hooks.permission(request)
+      return await untilAborted(this.#hooks.permission(request), this.#asking.signal)
     } catch (error) {
       return { allow: false, reason: (error as Error).message }
     }
@@ -194,7 +219,7 @@ export class AgentLife {
 
   async #answer(request: QuestionRequest): Promise<QuestionReply> {
     try {
-      return await this.hooks.question(request)
+      return await untilAborted(this.#hooks.question(request), this.#asking.signal)
     } catch (error) {
       return { refused: (error as Error).message }
     }
@@ -213,7 +238,7 @@ export class AgentLife {
       ...(native === undefined ? {} : { native }),
       permission: (request) => this.#permit(request),
       question: (request) => this.#answer(request),
-      onNative: (event) => this.hooks.native(event),
+      onNative: (event) => this.#hooks.native(event),
     }
   }
 }

@@ -6,7 +6,7 @@ import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import type { Node, NodeInfo, StepCall } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
 import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage, SessionRef } from './adapter.ts'
-import { AgentLife, NOBODY } from './agent-life.ts'
+import { AgentLife } from './agent-life.ts'
 import { planAgent, type AgentNodeOptions, type AgentPlan } from './agent-options.ts'
 import { answered, Asking, type Open, type PutOff } from './asking.ts'
 import { toldOfAnswer, toldOfInterruption } from './told-again.ts'
@@ -137,9 +137,7 @@ class Turns {
     try {
       return await this.#turn(input, call, call.kept as Kept | undefined)
     } finally {
-      // What the agent still wants after its turn is nobody's.
-      this.#life.hooks = NOBODY
-      this.#life.fresh = false
+      this.#life.endTurn()
     }
   }
 
@@ -158,13 +156,13 @@ class Turns {
     const asking = await this.#asking(call, put)
     const unanswered = asking.open(put)
     if (before !== undefined && unanswered !== undefined) return this.#park(call, before.ref, unanswered)
-    this.#life.hooks = {
+    this.#life.beginTurn({
       permission: (request) => asking.permission(request),
       question: (request) => asking.question(request),
       native: (event) => call.emit('native', { agent: this.#life.ref?.agent, event }),
       reserve: (wanted) => call.reserve(wanted),
       usage: (spent) => call.usage(spent),
-    }
+    })
     const session = await this.#open(before, wanted === 'new' ? undefined : wanted, call)
     const fresh = this.#life.fresh || before?.fresh === true
     // Before anything is said: whoever goes on after a crash must know where.
@@ -234,7 +232,7 @@ class Turns {
 
   /** Whatever is said to an agent in the middle of a turn ends that turn. */
   #checkFree(): void {
-    if (this.#life.hooks === NOBODY) return
+    if (!this.#life.busy) return
     throw new NerveError('not-ready', `Agent '${this.#id}' is in the middle of a turn. Wait until that has ended.`, {
       data: { node: this.#id },
     })

@@ -30,7 +30,7 @@ export function opencodeAgent({ command }: OpencodeOptions = {}): AgentAdapter {
 
 /** What came of a prompt so far. What is heard before the server has taken it belongs to the turn before. */
 const nothingOf = (prompt: string, times: number) => ({
-  ...{ prompt, times, taken: false, answered: false },
+  ...{ prompt, times, taken: false, answered: false, interrupted: false },
   error: undefined as Failure | undefined,
 })
 
@@ -80,7 +80,9 @@ class OpencodeSession implements AgentSession {
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn.going) await this.#post('abort', {})
+    if (!this.#turn.going) return
+    this.#asked.interrupted = true
+    await this.#post('abort', {})
   }
 
   async compact(): Promise<void> {
@@ -163,7 +165,9 @@ class OpencodeSession implements AgentSession {
   }
 
   #end(): void {
-    const { prompt, times, answered, error } = this.#asked
+    const { prompt, times, answered, interrupted, error } = this.#asked
+    // Not always does it say so itself.
+    if (interrupted) return this.#turn.end('interrupted')
     // A compaction that was broken off is made up for first, and the prompt is left without an answer: it is said again.
     if (error === undefined && !answered && times === 1)
       this.#ask(prompt, 2).catch((cause: Error) => this.#turn.fail(cause.message))
@@ -185,8 +189,12 @@ class OpencodeSession implements AgentSession {
   }
 
   async #reply(to: string, reply: Promise<unknown>): Promise<void> {
-    const replied = this.#server.request('POST', `/${to}/reply`, await reply)
-    await replied.catch((error: Error) => this.#turn.fail(error.message))
+    try {
+      await this.#server.request('POST', `/${to}/reply`, await reply)
+    } catch (error) {
+      // What it had asked may have ended with its turn.
+      if (!this.#asked.interrupted) this.#turn.fail((error as Error).message)
+    }
   }
 }
 
