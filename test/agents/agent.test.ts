@@ -157,6 +157,11 @@ describe('an agent', () => {
     },
   )
 
+  it('hears no half of a character, as texts end in that were cut: some do not hear the message that it is in', async () => {
+    const { host } = await openStage()
+    expect(await result(host, coder({}), 'cut \ud83d', 'b')).toEqual(['turn 1 after []', 'turn 2 after [cut \ufffd]'])
+  })
+
   it('is compacted when its window is full', async () => {
     const { host } = await openStage()
     const node = coder({ fill: [{ usage: { window: 0.7 } }, { say: 'full' }] })

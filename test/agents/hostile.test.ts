@@ -77,6 +77,16 @@ describe.each(names)('in the place of %s, a program', (name) => {
     expect(await failure(node(name, `#!/bin/sh\ncat <<'END'\n${lines.join('\n')}\nEND\nexit 4\n`))).toContain('coder')
   })
 
+  it('that the system cannot start', async () => {
+    expect(await failure(node(name, '#!/no/such/interpreter\n'))).toMatch(/start|launch|127/)
+  })
+
+  it('whose folder is not there', async () => {
+    const gone = join(cwd, 'gone')
+    const message = `Agent 'coder' works in ${gone}, which is not a folder. Make it, or give another cwd.`
+    expect(await failure(node(name, '#!/bin/sh\n', { cwd: gone }))).toContain(message)
+  })
+
   it('that does not start', async () => {
     const waits = node(name, '#!/bin/sh\nexec sleep 86400\n', { startTimeout: '500ms' })
     expect(await failure(waits)).toContain('did not start within 0.5 s')

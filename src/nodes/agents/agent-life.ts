@@ -5,6 +5,8 @@
  * is gone before it is opened again; everything that was started ends with `close`, and with this process.
  */
 import { randomUUID } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { NerveError } from '../../base/nerve-error.ts'
 import type { Usage } from '../../journal/events.ts'
 import { commandEnvironment } from '../bash-environment.ts'
 import { MARK_NAME } from '../process-table.ts'
@@ -24,6 +26,7 @@ import type { AgentPlan } from './agent-options.ts'
 import { enterAgentSandbox } from './agent-sandbox.ts'
 import { endTree } from './session-lease.ts'
 import { untilAborted } from './turn-parts.ts'
+import { wholeText } from './whole-text.ts'
 
 /** What the step that uses the session does about what happens in it. */
 export interface TurnHooks {
@@ -179,6 +182,7 @@ export class AgentLife {
     // Where a session cannot be resumed, another one begins.
     const resume = adapter.capabilities.resume ? this.ref : undefined
     const { env, inherit = [], cwd, sandbox, gateway, startTimeoutMs } = this.#plan
+    if ((await stat(cwd).catch(() => undefined))?.isDirectory() !== true) throw noFolder(this.#id, cwd)
     const above = process.env[MARK_NAME] ?? ''
     const own = {
       ...commandEnvironment(process.env, { env, inherit: [...adapter.variables, ...inherit] }),
@@ -211,7 +215,7 @@ export class AgentLife {
   /** An agent that is not answered would wait for ever. */
   async #permit(request: PermissionRequest): Promise<PermissionDecision> {
     try {
-      return await untilAborted(this.#hooks.permission(request), this.#asking.signal)
+      return wholeText(await untilAborted(this.#hooks.permission(request), this.#asking.signal))
     } catch (error) {
       return { allow: false, reason: (error as Error).message }
     }
@@ -219,7 +223,7 @@ export class AgentLife {
 
   async #answer(request: QuestionRequest): Promise<QuestionReply> {
     try {
-      return await untilAborted(this.#hooks.question(request), this.#asking.signal)
+      return wholeText(await untilAborted(this.#hooks.question(request), this.#asking.signal))
     } catch (error) {
       return { refused: (error as Error).message }
     }
@@ -232,7 +236,7 @@ export class AgentLife {
       ...(resume === undefined ? { id: randomUUID() } : { resume }),
       ...(from === undefined ? {} : { forkFrom: from }),
       ...(model === undefined ? {} : { model }),
-      ...(system === undefined ? {} : { system }),
+      ...(system === undefined ? {} : { system: wholeText(system) }),
       ...(tools === undefined ? {} : { tools }),
       ...(mcpServers === undefined ? {} : { mcpServers }),
       ...(native === undefined ? {} : { native }),
@@ -241,4 +245,13 @@ export class AgentLife {
       onNative: (event) => this.#hooks.native(event),
     }
   }
+}
+
+/** The system says of a program that it is not there when it is the folder. */
+function noFolder(node: string, cwd: string): NerveError {
+  return new NerveError(
+    'agent-failed',
+    `Agent '${node}' works in ${cwd}, which is not a folder. Make it, or give another cwd.`,
+    { data: { node, reason: 'cwd' } },
+  )
 }

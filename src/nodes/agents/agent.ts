@@ -13,6 +13,7 @@ import { toldOfAnswer, toldOfInterruption } from './told-again.ts'
 import { notePut, takePut } from './session-lease.ts'
 import { driveTurn, turnError } from './turn.ts'
 import { SaidAnything, untilAborted } from './turn-parts.ts'
+import { wholeText } from './whole-text.ts'
 
 export type AgentInput =
   | string
@@ -240,7 +241,7 @@ class Turns {
 
   #prompt(session: AgentSession, text: string): AsyncIterable<AgentPart> {
     const { value } = this.#plan
-    return session.prompt(text, value === undefined ? {} : { schema: value.json })
+    return session.prompt(wholeText(text), value === undefined ? {} : { schema: value.json })
   }
 
   async #asking(call: StepCall, before: PutOff | undefined): Promise<Asking> {
