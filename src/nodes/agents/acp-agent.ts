@@ -19,7 +19,7 @@ import { JsonRpc } from './json-rpc.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { verdictOf } from './permission.ts'
 import { toolKinds } from './tool-kinds.ts'
-import { TurnParts, untilDone, type Parts } from './turn-parts.ts'
+import { TurnParts, untilDone, type Parts, type Spent } from './turn-parts.ts'
 
 export interface AcpOptions {
   readonly name: string
@@ -171,8 +171,8 @@ class AcpSession implements AgentSession {
     this.#rpc.notify('session/cancel', { sessionId: this.ref.id })
   }
 
-  async compact(): Promise<void> {
-    await untilDone(this.prompt(this.#acp.compact ?? '/compact'))
+  compact(): Spent {
+    return untilDone(this.prompt(this.#acp.compact ?? '/compact'))
   }
 
   async close(): Promise<void> {

@@ -175,7 +175,7 @@ class Turns {
       return this.#turn(input, call, undefined)
     }
     const result = await this.#result({ session, asking, first: end }, call, spend)
-    await this.#mindWindow(session, usage.window, call)
+    await this.#mindWindow(session, usage.window, call, spend)
     return { ...result, session: session.ref, usage: shownUsage(usage) }
   }
 
@@ -287,11 +287,16 @@ class Turns {
     }
   }
 
-  async #mindWindow(session: AgentSession, window: number, call: StepCall): Promise<void> {
+  async #mindWindow(
+    session: AgentSession,
+    window: number,
+    call: StepCall,
+    spend: (usage: AgentUsage) => void,
+  ): Promise<void> {
     if (window < this.#plan.compactAt || session.compact === undefined) return
     call.emit('context-window', { window, compactAt: this.#plan.compactAt })
     try {
-      await untilAborted(session.compact(), call.signal)
+      spend((await untilAborted(session.compact(), call.signal)) ?? {})
     } catch (error) {
       // The turn is done, and what it gave counts. The next one begins in a process of its own.
       call.emit('context-window', { window, error: (error as Error).message })

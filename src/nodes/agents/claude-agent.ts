@@ -11,7 +11,7 @@ import { packageAgent } from './load-package.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { Queue } from './queue.ts'
 import { toolKinds } from './tool-kinds.ts'
-import { hearAll, TurnParts, untilDone, type Parts } from './turn-parts.ts'
+import { hearAll, TurnParts, untilDone, type Parts, type Spent } from './turn-parts.ts'
 
 export interface ClaudeOptions {
   /** The file of the SDK (default: the package, as the project has it). */
@@ -124,8 +124,8 @@ class ClaudeSession implements AgentSession {
     if (this.#turn.going) await this.#query?.interrupt()
   }
 
-  async compact(): Promise<void> {
-    await untilDone(this.prompt('/compact'))
+  compact(): Spent {
+    return untilDone(this.prompt('/compact'))
   }
 
   async close(): Promise<void> {

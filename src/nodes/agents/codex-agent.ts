@@ -10,7 +10,7 @@ import { verdictOf } from './permission.ts'
 import { answersTo } from './questions.ts'
 import { commandIn } from './shell-command.ts'
 import { Sums } from './sum.ts'
-import { TurnParts, type Parts, type Reasons } from './turn-parts.ts'
+import { TurnParts, type Parts, type Reasons, type Spent } from './turn-parts.ts'
 
 export type CodexOptions = ProgramOptions
 
@@ -143,10 +143,10 @@ class CodexSession implements AgentSession {
     await this.#rpc.request('turn/interrupt', { threadId: this.ref.id, turnId: this.#turnId })
   }
 
-  async compact(): Promise<void> {
-    this.#compacted = Promise.withResolvers()
-    const asked = this.#rpc.request('thread/compact/start', { threadId: this.ref.id })
-    await Promise.all([asked, this.#compacted.promise])
+  compact(): Spent {
+    const { promise } = (this.#compacted = Promise.withResolvers())
+    const ask = () => this.#rpc.request('thread/compact/start', { threadId: this.ref.id })
+    return this.#turn.spentBy(() => Promise.all([ask(), promise]))
   }
 
   async fork(): Promise<SessionRef> {

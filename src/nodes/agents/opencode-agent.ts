@@ -6,11 +6,11 @@ import { openOrClose } from './agent-process.ts'
 import { programAgent, type ProgramOptions } from './find-program.ts'
 import { HttpProgram } from './http-program.ts'
 import { mcpServersAs } from './mcp-servers.ts'
-import type { Failure, Made, Part, Provider, Said } from './opencode-api.ts'
+import { spendingOf, type Failure, type Message, type Part, type Provider, type Said } from './opencode-api.ts'
 import { subjectIn, verdictOf } from './permission.ts'
 import { answersTo } from './questions.ts'
 import { toolKinds } from './tool-kinds.ts'
-import { hearAll, TurnParts, type Parts } from './turn-parts.ts'
+import { hearAll, TurnParts, type Parts, type Spent } from './turn-parts.ts'
 
 export type OpencodeOptions = ProgramOptions
 
@@ -63,8 +63,12 @@ class OpencodeSession implements AgentSession {
     return openOrClose(server, async () => {
       const { id } =
         resume !== undefined
-          ? await server.request<Made>('GET', `/session/${resume.id}`)
-          : await server.request<Made>('POST', forkFrom === undefined ? '/session' : `/session/${forkFrom.id}/fork`, {})
+          ? await server.request<{ id: string }>('GET', `/session/${resume.id}`)
+          : await server.request<{ id: string }>(
+              'POST',
+              forkFrom === undefined ? '/session' : `/session/${forkFrom.id}/fork`,
+              {},
+            )
       const session = new OpencodeSession(server, id, options)
       await session.#listen()
       return session
@@ -85,15 +89,18 @@ class OpencodeSession implements AgentSession {
     await this.#post('abort', {})
   }
 
-  async compact(): Promise<void> {
+  async compact(): Spent {
     const [model] = [...this.#answers.values()].slice(-1)
-    if (model === undefined) return
+    if (model === undefined) return spendingOf({})
     const [providerID, ...rest] = model.split('/')
     await this.#post('summarize', { providerID, modelID: rest.join('/') })
+    // Its events come later than its answer.
+    const said = await this.#server.request<readonly Message[]>('GET', `/session/${this.ref.id}/message?limit=5`)
+    return spendingOf(said.findLast(({ info }) => info.summary === true)?.info ?? {})
   }
 
   async fork(): Promise<SessionRef> {
-    return { ...this.ref, id: (await this.#post<Made>('fork', {})).id }
+    return { ...this.ref, id: (await this.#post<{ id: string }>('fork', {})).id }
   }
 
   async close(): Promise<void> {
@@ -142,11 +149,8 @@ class OpencodeSession implements AgentSession {
     else if (type === 'session.idle' && this.#asked.taken) this.#end()
   }
 
-  #spend({ tokens, cost: usd = 0 }: Part, size = 0): void {
-    if (tokens === undefined) return
-    const input = tokens.input + tokens.cache.read + tokens.cache.write
-    const output = tokens.output + tokens.reasoning
-    this.#turn.spent({ input, output, usd, used: input + output, size })
+  #spend(part: Part, size = 0): void {
+    this.#turn.spent({ ...spendingOf(part), size })
   }
 
   #part(part: Part): void {
