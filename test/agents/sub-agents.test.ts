@@ -62,7 +62,8 @@ describe.each(Object.keys(HELP) as Name[])('a helper of %s', (name) => {
     const coder = agent('coder', {
       use: vendor.adapter,
       cwd,
-      permission: 'allow',
+      // To have a helper is nothing that it has to ask for: what that does is asked for.
+      permission: { allow: ['shell'], otherwise: 'deny' },
       env: vendor.env({ home, gateway: { url: gateway.url, token } }),
       gateway: { url: gateway.url, token: () => ({ token, revoke: () => undefined }) },
       ...(vendor.model === undefined ? {} : { model: vendor.model }),

@@ -251,5 +251,5 @@ const kindOf = toolKinds({
   fetch: 'WebFetch WebSearch',
   mcp: 'mcp__*',
   question: 'AskUserQuestion',
-  read: 'Read Glob Grep LS NotebookRead TodoWrite TodoRead Task BashOutput StructuredOutput',
+  read: 'Read Glob Grep LS NotebookRead TodoWrite TodoRead Agent Task ToolSearch ListAgents BashOutput StructuredOutput',
 })
