@@ -141,6 +141,27 @@ describe('an agent', () => {
     expect((await rejection(never.result())).message).toContain('did not give data that fits')
   })
 
+  it.each(['park', 'hold'] as const)(
+    'may want to do something when it is asked again for data (%s)',
+    async (patience) => {
+      const stage = await openStage()
+      const data = jsonSchema<{ n: number }>({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] })
+      const node = coder(
+        { 'not the data': [{ shell: 'touch counted' }, { data: { n: 2 } }], count: [{ say: 'two' }] },
+        { schema: data, jsonSchema: { type: 'object' }, permission: 'ask', patience },
+      )
+      const run = await stage.host.start(workflow('count', (ctx) => ctx.run(node, 'count it')))
+      await ask(stage, 'allow')
+      expect(await run.result()).toMatchObject({ data: { n: 2 } })
+      expect(existsSync(join(dir, 'counted'))).toBe(true)
+    },
+  )
+
+  it('hears no half of a character, as texts end in that were cut: some do not hear the message that it is in', async () => {
+    const { host } = await openStage()
+    expect(await result(host, coder({}), 'cut \ud83d', 'b')).toEqual(['turn 1 after []', 'turn 2 after [cut \ufffd]'])
+  })
+
   it('is compacted when its window is full', async () => {
     const { host } = await openStage()
     const node = coder({ fill: [{ usage: { window: 0.7 } }, { say: 'full' }] })

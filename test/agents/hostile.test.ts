@@ -77,6 +77,16 @@ describe.each(names)('in the place of %s, a program', (name) => {
     expect(await failure(node(name, `#!/bin/sh\ncat <<'END'\n${lines.join('\n')}\nEND\nexit 4\n`))).toContain('coder')
   })
 
+  it('that the system cannot start', async () => {
+    expect(await failure(node(name, '#!/no/such/interpreter\n'))).toMatch(/start|launch|127/)
+  })
+
+  it('whose folder is not there', async () => {
+    const gone = join(cwd, 'gone')
+    const message = `Agent 'coder' works in ${gone}, which is not a folder. Make it, or give another cwd.`
+    expect(await failure(node(name, '#!/bin/sh\n', { cwd: gone }))).toContain(message)
+  })
+
   it('that does not start', async () => {
     const waits = node(name, '#!/bin/sh\nexec sleep 86400\n', { startTimeout: '500ms' })
     expect(await failure(waits)).toContain('did not start within 0.5 s')
@@ -88,18 +98,21 @@ describe.each(names)('in the place of %s, a program', (name) => {
   })
 })
 
-/** Speaks the protocol; `prompt` is what it does when it is told something. */
-function polite(prompt: string): string {
+/** Speaks the protocol; `prompt` is what it does when it is told something, `answered` when it is answered. */
+function polite(prompt: string, answered = ''): string {
   return `#!${process.execPath}
 const { createInterface } = require('node:readline')
 const { appendFileSync, readFileSync } = require('node:fs')
-const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+const say = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }))
+const answer = (id, result) => say({ id, result })
 appendFileSync('starts', 'x')
 const starts = readFileSync('starts', 'utf8').length
+let told
 createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method } = JSON.parse(line)
+  const { id, method, result } = JSON.parse(line)
   if (method === 'session/new') answer(id, { sessionId: 'the-one-${Math.random()}' })
-  else if (method === 'session/prompt') { ${prompt} }
+  else if (method === 'session/prompt') { told = id; ${prompt} }
+  else if (method === undefined) { ${answered} }
   else if (id !== undefined) answer(id, {})
 })
 process.stdin.on('end', () => process.exit())
@@ -159,6 +172,31 @@ describe('an agent', () => {
     await untilNone(cwd)
   })
 
+  it('that waits for an answer is interrupted at once, and told that there is none', async () => {
+    const { host } = await openStage()
+    const params = { toolCall: { toolCallId: 'a', title: 'ls', kind: 'execute' }, options: [] }
+    const request = { id: 'asked', method: 'session/request_permission', params }
+    const ends = "appendFileSync('answer', JSON.stringify(result)); answer(told, { stopReason: 'cancelled' })"
+    const made = node('acp', polite(`say(${JSON.stringify(request)})`, ends), { permission: 'ask' })
+    const result = rejection((await host.start(workflow('turn', (ctx) => ctx.run(made, 'Do something.')))).result())
+    await until(async () => (await host.inbox()).length === 1)
+    await made.interrupt()
+    expect((await result).message).toContain("Agent 'coder' was interrupted")
+    expect(JSON.parse(readFileSync(join(cwd, 'answer'), 'utf8'))).toEqual({ outcome: { outcome: 'cancelled' } })
+    expect(await host.inbox()).toEqual([])
+    expect(readFileSync(join(cwd, 'starts'), 'utf8')).toBe('x')
+  })
+
+  it('that hears that it is interrupted, and goes on, is ended', async () => {
+    const { host } = await openStage()
+    const made = node('acp', polite("appendFileSync('told', '')"))
+    const result = rejection((await host.start(workflow('turn', (ctx) => ctx.run(made, 'Do something.')))).result())
+    await until(() => existsSync(join(cwd, 'told')))
+    await made.interrupt()
+    expect((await result).message).toContain("Agent 'coder'")
+    await untilNone(cwd)
+  })
+
   it('is not told anything else in the middle of a turn', async () => {
     const { host } = await openStage()
     const made = node('acp', polite("appendFileSync('told', '')"))
@@ -169,4 +207,35 @@ describe('an agent', () => {
     await made.stop()
     await rejection(run.result())
   })
+})
+
+/** A server of Codex that does this when it is told to compact. */
+function compacting(does: string): string {
+  return `#!${process.execPath}
+const { createInterface } = require('node:readline')
+const say = (...messages) => process.stdout.write(messages.map((one) => JSON.stringify(one) + '\\n').join(''))
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line)
+  if (method === 'thread/compact/start') { ${does} }
+  else if (id !== undefined) say({ id, result: { thread: { id: 'the-one-${Math.random()}' } } })
+})
+process.stdin.on('end', () => process.exit())
+`
+}
+
+// What nobody waits for would end the whole host: the test runner tells of it.
+it.each([
+  ['dies', 'process.exit(3)', 'codex ended (3)'],
+  ['refuses', "say({ id, error: { message: 'not now' } })", 'not now'],
+  [
+    'fails at once',
+    "say({ id, result: {} }, { method: 'turn/completed', params: { turn: { error: { message: 'no room' } } } })",
+    'no room',
+  ],
+])('a server of Codex that %s when it is told to compact is an error, and no more', async (_, does, message) => {
+  const made = node('codex', compacting(does))
+  await made.start()
+  expect((await rejection(made.compact())).message).toContain(message)
+  await made.stop()
+  await untilNone(cwd)
 })

@@ -10,7 +10,7 @@ import { agentNamed, missing, ROOT } from './under-test.ts'
 
 const patch = (path: string) => `apply_patch <<'E'\n*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch\nE`
 
-describe.each(['claude', 'codex', 'copilot'] as const)('%s', (name) => {
+describe.each(['claude', 'codex', 'copilot', 'gemini'] as const)('%s', (name) => {
   const vendor = agentNamed(name)
   const skip = missing(vendor) !== undefined
   const write = (path: string): ScriptStep =>

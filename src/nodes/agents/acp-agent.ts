@@ -10,6 +10,7 @@ import {
   type SessionRef,
   type TurnEnd,
 } from './adapter.ts'
+import { inputOf, withPiece, type AcpCall } from './acp-call.ts'
 import { agentEnvironment } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
 import type { Numbers } from './fields.ts'
@@ -18,7 +19,7 @@ import { JsonRpc } from './json-rpc.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { verdictOf } from './permission.ts'
 import { toolKinds } from './tool-kinds.ts'
-import { TurnParts, untilDone, type Parts } from './turn-parts.ts'
+import { TurnParts, untilDone, type Parts, type Spent } from './turn-parts.ts'
 
 export interface AcpOptions {
   readonly name: string
@@ -63,18 +64,7 @@ export function acpAgent(options: AcpOptions): AgentAdapter {
   return programAgent(wanted, (program, open) => AcpSession.open({ ...options, command: program }, open))
 }
 
-interface ToolCall {
-  readonly toolCallId: string
-  readonly title?: string
-  readonly kind?: string
-  readonly name?: string
-  readonly status?: string
-  readonly rawInput?: unknown
-  readonly rawOutput?: unknown
-  readonly content?: unknown
-}
-
-interface Update extends Partial<ToolCall>, Numbers<'used' | 'size'> {
+interface Update extends Partial<AcpCall>, Numbers<'used' | 'size'> {
   readonly sessionUpdate: string
   readonly cost?: Numbers<'amount'>
 }
@@ -92,6 +82,10 @@ class AcpSession implements AgentSession {
   readonly #acp: AcpOptions
   readonly #options: AgentOpen
   readonly #turn = new TurnParts()
+  readonly #calls = new Map<string, AcpCall>()
+  /** A tool was called since it has said something. */
+  #called = false
+  #cancelled = false
   /** What it is told before its first prompt: the protocol has no other place for it. */
   #system: string | undefined
   #heard = false
@@ -155,6 +149,8 @@ class AcpSession implements AgentSession {
     const before = this.#cost
     const said = this.#system === undefined ? [text] : [this.#system, text]
     this.#system = undefined
+    this.#calls.clear()
+    this.#cancelled = false
     const prompt = said.map((one) => ({ type: 'text', text: one }))
     return this.#turn.begin(
       () => this.#rpc.request<Prompted>('session/prompt', { sessionId: this.ref.id, prompt }),
@@ -170,11 +166,13 @@ class AcpSession implements AgentSession {
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn.going) this.#rpc.notify('session/cancel', { sessionId: this.ref.id })
+    if (!this.#turn.going) return
+    this.#cancelled = true
+    this.#rpc.notify('session/cancel', { sessionId: this.ref.id })
   }
 
-  async compact(): Promise<void> {
-    await untilDone(this.prompt(this.#acp.compact ?? '/compact'))
+  compact(): Spent {
+    return untilDone(this.prompt(this.#acp.compact ?? '/compact'))
   }
 
   async close(): Promise<void> {
@@ -195,7 +193,7 @@ class AcpSession implements AgentSession {
     this.#heard = true
     const { sessionUpdate, content, toolCallId, used = 0, size = 0, cost } = update
     const text = (content as { text?: string } | undefined)?.text ?? ''
-    if (sessionUpdate === 'agent_message_chunk') this.#turn.say(text)
+    if (sessionUpdate === 'agent_message_chunk') this.#say(text)
     else if (sessionUpdate === 'agent_thought_chunk') this.#turn.think(text)
     else if (sessionUpdate.startsWith('tool_call') && toolCallId !== undefined) this.#tool({ ...update, toolCallId })
     else if (sessionUpdate === 'usage_update') {
@@ -204,25 +202,36 @@ class AcpSession implements AgentSession {
     }
   }
 
-  #tool(call: ToolCall): void {
+  /** Nothing tells where a message ends but that a tool is called. */
+  #say(text: string): void {
+    if (this.#called) this.#turn.text = ''
+    this.#called = false
+    this.#turn.say(text)
+  }
+
+  #tool(piece: AcpCall): AcpCall {
+    this.#called = true
+    const call = withPiece(this.#calls.get(piece.toolCallId), piece)
     const { toolCallId: id, status, kind = 'tool', name = kind, title, rawInput = { title } } = call
+    this.#calls.set(id, call)
     this.#turn.toolStart(id, name, rawInput)
     if (status === 'completed' || status === 'failed')
       this.#turn.toolEnd(id, status === 'completed', call.rawOutput ?? call.content)
+    return call
   }
 
   async #asked(method: string, params: unknown): Promise<unknown> {
     if (method !== 'session/request_permission') throw new Error(`${method} is not supported`)
     const { toolCall, options } = params as {
-      readonly toolCall: ToolCall
+      readonly toolCall: AcpCall
       readonly options: readonly { readonly optionId: string; readonly kind: string }[]
     }
-    this.#tool({ ...toolCall, status: 'pending' })
-    const { toolCallId: id, kind: named = 'tool', name: tool = named, title = named } = toolCall
+    const call = this.#tool({ ...toolCall, status: 'pending' })
+    const { toolCallId: id, kind: named = 'tool', name: tool = named, title = named } = call
     const kind = kindOf(named)
-    const input = toolCall.rawInput ?? (kind === 'shell' ? { command: title } : { title })
+    const input = inputOf({ ...call, title }, kind)
     const { verdict } = verdictOf(await this.#options.permission({ id, tool, kind, title, input }))
-    const wanted = verdict === 'allow' ? 'allow_once' : 'reject_once'
+    const wanted = this.#cancelled ? 'cancelled' : verdict === 'allow' ? 'allow_once' : 'reject_once'
     const optionId = options.find((one) => one.kind === wanted)?.optionId
     return { outcome: optionId === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId } }
   }

@@ -217,7 +217,8 @@ export interface AgentSession {
   proceed?(): AsyncIterable<AgentPart>
   /** Stops the turn; its `turn-end` follows. */
   interrupt(): Promise<void>
-  compact?(): Promise<void>
+  /** Gives what that has spent, where it is known. */
+  compact?(): Promise<AgentUsage | void>
   fork?(): Promise<SessionRef>
   /** Ends its process. The session can be resumed. */
   close(): Promise<void>

@@ -14,6 +14,11 @@ export function agentEnvironment(
   return { ...usual, ...env, ...(gateway === undefined ? {} : reach(gateway)) }
 }
 
+/** Variables that are switches, all of them on. */
+export function switchedOn(names: string): Variables {
+  return Object.fromEntries(names.split(' ').map((name) => [name, '1']))
+}
+
 /** Files and folders of the home that an agent sees as its own. */
 export function inHome(env: Variables, ...names: readonly string[]): readonly string[] {
   return names.map((name) => join(env['HOME'] ?? homedir(), name))

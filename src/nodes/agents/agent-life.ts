@@ -5,6 +5,8 @@
  * is gone before it is opened again; everything that was started ends with `close`, and with this process.
  */
 import { randomUUID } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { NerveError } from '../../base/nerve-error.ts'
 import type { Usage } from '../../journal/events.ts'
 import { commandEnvironment } from '../bash-environment.ts'
 import { MARK_NAME } from '../process-table.ts'
@@ -23,6 +25,8 @@ import { AgentOpening, atMost, type Prepared } from './agent-opening.ts'
 import type { AgentPlan } from './agent-options.ts'
 import { enterAgentSandbox } from './agent-sandbox.ts'
 import { endTree } from './session-lease.ts'
+import { untilAborted } from './turn-parts.ts'
+import { wholeText } from './whole-text.ts'
 
 /** What the step that uses the session does about what happens in it. */
 export interface TurnHooks {
@@ -33,10 +37,10 @@ export interface TurnHooks {
   readonly usage: (spent: Usage) => void
 }
 
-/** How long an agent may take to hear that it is interrupted. */
+/** How long an agent may take to end its turn when it is interrupted. */
 const INTERRUPT_MS = 5_000
 
-export const NOBODY: TurnHooks = {
+const NOBODY: TurnHooks = {
   permission: async () => ({ allow: false, reason: 'Nobody waits for it.' }),
   question: async () => ({ refused: 'Nobody waits for it.' }),
   native: () => undefined,
@@ -48,8 +52,11 @@ export class AgentLife {
   ref: SessionRef | undefined
   /** True when the session was made for the turn that goes on. */
   fresh = false
-  /** Set while a turn goes on. */
-  hooks: TurnHooks = NOBODY
+  #hooks: TurnHooks = NOBODY
+  /** Settles when the turn is over. */
+  #turn: PromiseWithResolvers<void> | undefined
+  /** Aborts when what the agent has asked is not to be answered any more. */
+  #asking = new AbortController()
   readonly #id: string
   readonly #plan: AgentPlan
   /** For a copy: what it is a copy of. */
@@ -68,6 +75,24 @@ export class AgentLife {
     const { use } = this.#plan
     this.#adapter ??= typeof use === 'string' ? adapterNamed(this.#id, use) : Promise.resolve(use)
     return this.#adapter
+  }
+
+  /** True while a turn goes on. */
+  get busy(): boolean {
+    return this.#hooks !== NOBODY
+  }
+
+  beginTurn(hooks: TurnHooks): void {
+    this.#hooks = hooks
+    this.#turn ??= Promise.withResolvers()
+  }
+
+  /** What the agent still wants after its turn is nobody's. */
+  endTurn(): void {
+    this.#hooks = NOBODY
+    this.fresh = false
+    this.#turn?.resolve()
+    this.#turn = undefined
   }
 
   /** Everything that works in the session now can be found by it. */
@@ -97,8 +122,11 @@ export class AgentLife {
   async interrupt(): Promise<void> {
     const opening = this.#opening
     if (opening === undefined) return
-    const session = opening.opened
-    const heard = session === undefined ? false : await atMost(INTERRUPT_MS, session.interrupt())
+    const told = Promise.all([opening.opened?.interrupt(), this.#turn?.promise])
+    // One that waits for an answer may not hear of anything else before it has one.
+    this.#asking.abort(new Error('It was interrupted.'))
+    this.#asking = new AbortController()
+    const heard = opening.opened !== undefined && (await atMost(INTERRUPT_MS, told).catch(() => false))
     if (!heard) await this.#closeOne(opening)
   }
 
@@ -154,6 +182,7 @@ export class AgentLife {
     // Where a session cannot be resumed, another one begins.
     const resume = adapter.capabilities.resume ? this.ref : undefined
     const { env, inherit = [], cwd, sandbox, gateway, startTimeoutMs } = this.#plan
+    if ((await stat(cwd).catch(() => undefined))?.isDirectory() !== true) throw noFolder(this.#id, cwd)
     const above = process.env[MARK_NAME] ?? ''
     const own = {
       ...commandEnvironment(process.env, { env, inherit: [...adapter.variables, ...inherit] }),
@@ -161,8 +190,8 @@ export class AgentLife {
     }
     const wrap = await enterAgentSandbox(adapter, sandbox, { cwd, env: own })
     const issued = gateway?.token({
-      reserve: (wanted) => this.hooks.reserve(wanted),
-      usage: (spent) => this.hooks.usage(spent),
+      reserve: (wanted) => this.#hooks.reserve(wanted),
+      usage: (spent) => this.#hooks.usage(spent),
     })
     this.fresh = resume === undefined
     return {
@@ -186,7 +215,7 @@ export class AgentLife {
   /** An agent that is not answered would wait for ever. */
   async #permit(request: PermissionRequest): Promise<PermissionDecision> {
     try {
-      return await this.hooks.permission(request)
+      return wholeText(await untilAborted(this.#hooks.permission(request), this.#asking.signal))
     } catch (error) {
       return { allow: false, reason: (error as Error).message }
     }
@@ -194,7 +223,7 @@ export class AgentLife {
 
   async #answer(request: QuestionRequest): Promise<QuestionReply> {
     try {
-      return await this.hooks.question(request)
+      return wholeText(await untilAborted(this.#hooks.question(request), this.#asking.signal))
     } catch (error) {
       return { refused: (error as Error).message }
     }
@@ -207,13 +236,22 @@ export class AgentLife {
       ...(resume === undefined ? { id: randomUUID() } : { resume }),
       ...(from === undefined ? {} : { forkFrom: from }),
       ...(model === undefined ? {} : { model }),
-      ...(system === undefined ? {} : { system }),
+      ...(system === undefined ? {} : { system: wholeText(system) }),
       ...(tools === undefined ? {} : { tools }),
       ...(mcpServers === undefined ? {} : { mcpServers }),
       ...(native === undefined ? {} : { native }),
       permission: (request) => this.#permit(request),
       question: (request) => this.#answer(request),
-      onNative: (event) => this.hooks.native(event),
+      onNative: (event) => this.#hooks.native(event),
     }
   }
+}
+
+/** The system says of a program that it is not there when it is the folder. */
+function noFolder(node: string, cwd: string): NerveError {
+  return new NerveError(
+    'agent-failed',
+    `Agent '${node}' works in ${cwd}, which is not a folder. Make it, or give another cwd.`,
+    { data: { node, reason: 'cwd' } },
+  )
 }

@@ -6,13 +6,14 @@ import { NerveError, isNerveError } from '../../base/nerve-error.ts'
 import type { Node, NodeInfo, StepCall } from '../../engine/definition.ts'
 import { isLabel } from '../../engine/scope.ts'
 import type { AgentPart, AgentSession, AgentTurnEnd, AgentUsage, SessionRef } from './adapter.ts'
-import { AgentLife, NOBODY } from './agent-life.ts'
+import { AgentLife } from './agent-life.ts'
 import { planAgent, type AgentNodeOptions, type AgentPlan } from './agent-options.ts'
 import { answered, Asking, type Open, type PutOff } from './asking.ts'
 import { toldOfAnswer, toldOfInterruption } from './told-again.ts'
 import { notePut, takePut } from './session-lease.ts'
 import { driveTurn, turnError } from './turn.ts'
 import { SaidAnything, untilAborted } from './turn-parts.ts'
+import { wholeText } from './whole-text.ts'
 
 export type AgentInput =
   | string
@@ -137,9 +138,7 @@ class Turns {
     try {
       return await this.#turn(input, call, call.kept as Kept | undefined)
     } finally {
-      // What the agent still wants after its turn is nobody's.
-      this.#life.hooks = NOBODY
-      this.#life.fresh = false
+      this.#life.endTurn()
     }
   }
 
@@ -158,13 +157,13 @@ class Turns {
     const asking = await this.#asking(call, put)
     const unanswered = asking.open(put)
     if (before !== undefined && unanswered !== undefined) return this.#park(call, before.ref, unanswered)
-    this.#life.hooks = {
+    this.#life.beginTurn({
       permission: (request) => asking.permission(request),
       question: (request) => asking.question(request),
       native: (event) => call.emit('native', { agent: this.#life.ref?.agent, event }),
       reserve: (wanted) => call.reserve(wanted),
       usage: (spent) => call.usage(spent),
-    }
+    })
     const session = await this.#open(before, wanted === 'new' ? undefined : wanted, call)
     const fresh = this.#life.fresh || before?.fresh === true
     // Before anything is said: whoever goes on after a crash must know where.
@@ -175,13 +174,8 @@ class Turns {
       await this.#life.renew()
       return this.#turn(input, call, undefined)
     }
-    const open = end.reason === 'deferred' ? asking.open(asking.put) : undefined
-    if (open !== undefined) {
-      notePut(session.ref, this.#id, call.key)
-      return this.#park(call, session.ref, open)
-    }
-    const result = await this.#result(session, end, call, spend)
-    await this.#mindWindow(session, usage.window, call)
+    const result = await this.#result({ session, asking, first: end }, call, spend)
+    await this.#mindWindow(session, usage.window, call, spend)
     return { ...result, session: session.ref, usage: shownUsage(usage) }
   }
 
@@ -239,7 +233,7 @@ class Turns {
 
   /** Whatever is said to an agent in the middle of a turn ends that turn. */
   #checkFree(): void {
-    if (this.#life.hooks === NOBODY) return
+    if (!this.#life.busy) return
     throw new NerveError('not-ready', `Agent '${this.#id}' is in the middle of a turn. Wait until that has ended.`, {
       data: { node: this.#id },
     })
@@ -247,7 +241,7 @@ class Turns {
 
   #prompt(session: AgentSession, text: string): AsyncIterable<AgentPart> {
     const { value } = this.#plan
-    return session.prompt(text, value === undefined ? {} : { schema: value.json })
+    return session.prompt(wholeText(text), value === undefined ? {} : { schema: value.json })
   }
 
   async #asking(call: StepCall, before: PutOff | undefined): Promise<Asking> {
@@ -262,15 +256,19 @@ class Turns {
     return call.park(prompt, { ...options, keep: { ref, mark: '', put } satisfies Kept })
   }
 
-  /** Asks again for data that fits, a few times. */
+  /** Asks again for data that fits, a few times. What it puts off meanwhile waits without it, as in any turn. */
   async #result(
-    session: AgentSession,
-    first: AgentTurnEnd,
+    { session, asking, first }: { session: AgentSession; asking: Asking; first: AgentTurnEnd },
     call: StepCall,
     spend: (usage: AgentUsage) => void,
   ): Promise<{ text: string; data?: unknown }> {
     let end = first
     for (let left = this.#plan.reasks; ; left -= 1) {
+      const open = end.reason === 'deferred' ? asking.open(asking.put) : undefined
+      if (open !== undefined) {
+        notePut(session.ref, this.#id, call.key)
+        return this.#park(call, session.ref, open)
+      }
       if (end.reason !== 'done') {
         call.signal.throwIfAborted()
         throw turnError(this.#id, end)
@@ -289,11 +287,16 @@ class Turns {
     }
   }
 
-  async #mindWindow(session: AgentSession, window: number, call: StepCall): Promise<void> {
+  async #mindWindow(
+    session: AgentSession,
+    window: number,
+    call: StepCall,
+    spend: (usage: AgentUsage) => void,
+  ): Promise<void> {
     if (window < this.#plan.compactAt || session.compact === undefined) return
     call.emit('context-window', { window, compactAt: this.#plan.compactAt })
     try {
-      await untilAborted(session.compact(), call.signal)
+      spend((await untilAborted(session.compact(), call.signal)) ?? {})
     } catch (error) {
       // The turn is done, and what it gave counts. The next one begins in a process of its own.
       call.emit('context-window', { window, error: (error as Error).message })

@@ -1,16 +1,16 @@
 /** Claude Code, by its Agent SDK: one streaming query for each session, resumed by its id. */
 import { randomUUID } from 'node:crypto'
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
-import { agentEnvironment, inHome } from './agent-environment.ts'
+import { agentEnvironment, inHome, switchedOn } from './agent-environment.ts'
 import { spawnFor, type Spawning } from './agent-process.ts'
-import { ClaudeSpending, tokensIn, type Models, type TellsUsage, type Tokens } from './claude-spending.ts'
+import { ClaudeSpending, sizeIn, tokensIn, type Models, type TellsUsage, type Tokens } from './claude-spending.ts'
 import { decideCall } from './decide-call.ts'
 import type { Methods, Texts } from './fields.ts'
 import { packageAgent } from './load-package.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { Queue } from './queue.ts'
 import { toolKinds } from './tool-kinds.ts'
-import { hearAll, TurnParts, untilDone, type Parts } from './turn-parts.ts'
+import { hearAll, TurnParts, untilDone, type Parts, type Spent } from './turn-parts.ts'
 
 export interface ClaudeOptions {
   /** The file of the SDK (default: the package, as the project has it). */
@@ -20,7 +20,8 @@ export interface ClaudeOptions {
 }
 
 const VARIABLES = 'ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL CLAUDE_CONFIG_DIR CLAUDE_CODE_OAUTH_TOKEN'
-const QUIET = { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }
+/** What would go on after a turn would be heard by nobody, and begin turns of its own: nothing of it is in the background. */
+const OFF = 'DISABLE_AUTOUPDATER CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'
 const TOLD_ELSE = 'It was told something else.'
 const FOREVER_S = 365 * 24 * 3_600
 /** How long one that has started may take to ask again for what was put off. */
@@ -122,8 +123,8 @@ class ClaudeSession implements AgentSession {
     if (this.#turn.going) await this.#query?.interrupt()
   }
 
-  async compact(): Promise<void> {
-    await untilDone(this.prompt('/compact'))
+  compact(): Spent {
+    return untilDone(this.prompt('/compact'))
   }
 
   async close(): Promise<void> {
@@ -161,7 +162,7 @@ class ClaudeSession implements AgentSession {
     const { id } = this.ref
     return {
       cwd,
-      env: agentEnvironment(this.#options, QUIET, ({ url, token }) => ({
+      env: agentEnvironment(this.#options, switchedOn(OFF), ({ url, token }) => ({
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_API_KEY: token,
       })),
@@ -238,10 +239,9 @@ class ClaudeSession implements AgentSession {
   }
 
   #spend({ usage = {}, total_cost_usd: cost = 0, modelUsage = {} }: Message): void {
-    const size = Math.max(0, ...Object.values(modelUsage).map(({ contextWindow = 0 }) => contextWindow))
     const output = usage.output_tokens ?? 0
     const spent = this.#spending.added(cost, modelUsage, { input: tokensIn(usage) - output, output })
-    this.#turn.spent({ ...spent, used: this.#used, size })
+    this.#turn.spent({ ...spent, used: this.#used, size: sizeIn(modelUsage) })
   }
 }
 
@@ -251,5 +251,5 @@ const kindOf = toolKinds({
   fetch: 'WebFetch WebSearch',
   mcp: 'mcp__*',
   question: 'AskUserQuestion',
-  read: 'Read Glob Grep LS NotebookRead TodoWrite TodoRead Task BashOutput StructuredOutput',
+  read: 'Read Glob Grep LS NotebookRead TodoWrite TodoRead Agent Task ToolSearch ListAgents BashOutput StructuredOutput',
 })

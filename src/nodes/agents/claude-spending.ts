@@ -75,3 +75,8 @@ export function tokensIn(tokens: Tokens): number {
   const { input_tokens: a = 0, output_tokens: b = 0, cache_read_input_tokens: c = 0 } = tokens
   return a + b + c + (tokens.cache_creation_input_tokens ?? 0)
 }
+
+/** How much fits into a context window: that of the largest model, because an agent's agents may have smaller ones. */
+export function sizeIn(models: Models): number {
+  return Math.max(0, ...Object.values(models).map(({ contextWindow = 0 }) => contextWindow))
+}

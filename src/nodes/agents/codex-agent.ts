@@ -9,8 +9,8 @@ import { mcpServersAs } from './mcp-servers.ts'
 import { verdictOf } from './permission.ts'
 import { answersTo } from './questions.ts'
 import { commandIn } from './shell-command.ts'
-import { Sum } from './sum.ts'
-import { TurnParts, type Parts, type Reasons } from './turn-parts.ts'
+import { Sums } from './sum.ts'
+import { TurnParts, type Parts, type Reasons, type Spent } from './turn-parts.ts'
 
 export type CodexOptions = ProgramOptions
 
@@ -50,8 +50,7 @@ type Asked = { readonly itemId: string; readonly questions?: readonly Made[] } &
 type Failure = { readonly message: string; readonly codexErrorInfo?: unknown }
 
 /** What is said in notifications; each has some of it. */
-interface Said {
-  readonly delta?: string
+interface Said extends Texts<'threadId' | 'delta'> {
   readonly item?: Item
   readonly tokenUsage?: { readonly total: Tokens; readonly last: Tokens; readonly modelContextWindow: number | null }
   readonly turn?: { readonly id: string; readonly status: string; readonly error?: Failure | null }
@@ -66,9 +65,8 @@ class CodexSession implements AgentSession {
   readonly #options: AgentOpen
   readonly #items = new Map<string, Item>()
   readonly #turn = new TurnParts()
-  /** What the thread has used, also before it was resumed. */
-  readonly #input = new Sum()
-  readonly #output = new Sum()
+  /** What each thread has used, also before it was resumed. */
+  readonly #sums = new Sums()
   #turnId: string | undefined
   #compacted: PromiseWithResolvers<void> | undefined
 
@@ -145,10 +143,10 @@ class CodexSession implements AgentSession {
     await this.#rpc.request('turn/interrupt', { threadId: this.ref.id, turnId: this.#turnId })
   }
 
-  async compact(): Promise<void> {
-    this.#compacted = Promise.withResolvers()
-    await this.#rpc.request('thread/compact/start', { threadId: this.ref.id })
-    await this.#compacted.promise
+  compact(): Spent {
+    const { promise } = (this.#compacted = Promise.withResolvers())
+    const ask = () => this.#rpc.request('thread/compact/start', { threadId: this.ref.id })
+    return this.#turn.spentBy(() => Promise.all([ask(), promise]))
   }
 
   async fork(): Promise<SessionRef> {
@@ -160,13 +158,20 @@ class CodexSession implements AgentSession {
     await this.#rpc.close()
   }
 
-  #hear(method: string, { delta = '', item, tokenUsage, turn, error, willRetry }: Said): void {
-    if (method === 'turn/started') this.#turnId = turn?.id
+  #hear(method: string, said: Said): void {
+    const { threadId: thread = this.ref.id, delta = '', item, tokenUsage, turn, error, willRetry } = said
+    if (tokenUsage !== undefined) this.#count(tokenUsage, thread)
+    else if (method === 'item/started' && item !== undefined) this.#started(item)
+    else if (method === 'item/completed' && item !== undefined && toolOf(item) !== undefined)
+      this.#turn.toolEnd(item.id, item.status === 'completed', item.aggregatedOutput)
+    // An agent of the agent has a thread of its own: what it says, and when it ends, is for the agent.
+    else if (thread !== this.ref.id) return
+    else if (method === 'turn/started') this.#turnId = turn?.id
     else if (method === 'item/agentMessage/delta') this.#turn.say(delta)
     else if (/^item\/reasoning\/(text|summaryText)Delta$/.test(method)) this.#turn.think(delta)
-    else if (method === 'item/started' && item !== undefined) this.#started(item)
-    else if (method === 'item/completed' && item !== undefined) this.#completed(item)
-    else if (method === 'thread/tokenUsage/updated' && tokenUsage !== undefined) this.#count(tokenUsage)
+    else if (method === 'item/completed' && item?.type === 'agentMessage')
+      this.#turn.text = item.text ?? this.#turn.text
+    else if (method === 'item/completed' && item?.type === 'contextCompaction') this.#turn.compacted()
     else if (method === 'error' && willRetry === true) this.#turn.retry(error?.message)
     else if (method === 'turn/completed') this.#ended(turn)
   }
@@ -177,19 +182,15 @@ class CodexSession implements AgentSession {
     if (tool !== undefined) this.#turn.toolStart(item.id, tool.tool, tool.input)
   }
 
-  #completed(item: Item): void {
-    if (item.type === 'agentMessage') this.#turn.text = item.text ?? this.#turn.text
-    if (item.type === 'contextCompaction') this.#turn.compacted()
-    if (toolOf(item) !== undefined) this.#turn.toolEnd(item.id, item.status === 'completed', item.aggregatedOutput)
-  }
-
-  #count({ total, last, modelContextWindow: size }: NonNullable<Said['tokenUsage']>): void {
-    const input = this.#input.added(total.inputTokens, last.inputTokens)
-    const output = this.#output.added(total.outputTokens, last.outputTokens)
-    this.#turn.spent({ input, output, used: last.totalTokens, size: size ?? 0 })
+  #count({ total, last, modelContextWindow: size }: NonNullable<Said['tokenUsage']>, thread: string): void {
+    const input = this.#sums.added(`${thread} input`, total.inputTokens, last.inputTokens)
+    const output = this.#sums.added(`${thread} output`, total.outputTokens, last.outputTokens)
+    const window = thread === this.ref.id ? { used: last.totalTokens, size: size ?? 0 } : {}
+    this.#turn.spent({ input, output, ...window })
   }
 
   #ended(turn: Said['turn']): void {
+    if (turn?.error) this.#compacted?.reject(new Error(turn.error.message))
     this.#compacted?.resolve()
     this.#compacted = undefined
     if (turn?.status === 'interrupted') this.#turn.end('interrupted')

@@ -10,7 +10,7 @@ import { packageAgent } from './load-package.ts'
 import { subjectIn, type Verdict } from './permission.ts'
 import { sdkProgram } from './sdk-program.ts'
 import { toolKinds } from './tool-kinds.ts'
-import { TurnParts, type Parts } from './turn-parts.ts'
+import { TurnParts, type Parts, type Spent } from './turn-parts.ts'
 
 export interface CopilotOptions {
   /** The file of the SDK (default: the package, as the project has it). */
@@ -178,8 +178,9 @@ class CopilotSession implements AgentSession {
     if (this.#turn.going) await (await this.#enter()).abort()
   }
 
-  async compact(): Promise<void> {
-    await (await this.#enter()).rpc.history.compact()
+  async compact(): Spent {
+    const { history } = (await this.#enter()).rpc
+    return this.#turn.spentBy(() => history.compact())
   }
 
   async fork(): Promise<SessionRef> {
@@ -195,6 +196,11 @@ class CopilotSession implements AgentSession {
     await this.#client.stop()
   }
 
+  #compacted({ inputTokens: input = 0, outputTokens: output = 0 }: Data['compactionTokensUsed'] = {}): void {
+    this.#turn.spent({ input, output })
+    this.#turn.compacted()
+  }
+
   #hear(type: string, data: Data): void {
     const { toolCallId: id = '', deltaContent: text = '', inputTokens: input = 0, outputTokens: output = 0 } = data
     if (type === 'assistant.message_delta') this.#turn.say(text)
@@ -205,7 +211,7 @@ class CopilotSession implements AgentSession {
       this.#turn.toolEnd(id, data.success === true, data.result?.content ?? data.error?.message)
     else if (type === 'session.usage_info') this.#window = { used: data.currentTokens ?? 0, size: data.tokenLimit ?? 0 }
     else if (type === 'assistant.usage') this.#turn.spent({ input, output, ...this.#window })
-    else if (type === 'session.compaction_complete') this.#turn.compacted()
+    else if (type === 'session.compaction_complete') this.#compacted(data.compactionTokensUsed)
     else if (type === 'session.error') this.#error = data.message ?? 'it does not say why'
     else if (type === 'session.idle' && data.aborted === true) this.#turn.end('interrupted')
     else if (type === 'session.idle' && this.#error !== undefined) this.#turn.fail(this.#error)

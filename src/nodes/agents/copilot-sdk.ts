@@ -28,7 +28,9 @@ interface Permissions extends Methods<'handlePendingPermissionRequest', [{ reque
 export type Data = Texts<'deltaContent' | 'content' | 'toolCallId' | 'toolName' | 'message'> &
   Numbers<'inputTokens' | 'outputTokens' | 'currentTokens' | 'tokenLimit'> &
   Partial<Record<'success' | 'aborted', boolean>> &
-  Partial<Record<'result' | 'error', Texts<'content' | 'message'>>> & { readonly arguments?: unknown }
+  Partial<Record<'result' | 'error', Texts<'content' | 'message'>>> & { readonly arguments?: unknown } & Partial<
+    Record<'compactionTokensUsed', Numbers<'inputTokens' | 'outputTokens'>>
+  >
 
 export interface Asked extends Texts<
   'toolCallId' | 'sessionId' | 'intention' | 'fullCommandText' | 'fileName' | 'toolName'

@@ -1,16 +1,16 @@
 /** OpenCode, by its server: a process of its own for each session, asked over HTTP on loopback, heard over its event stream. */
 import { randomBytes } from 'node:crypto'
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
-import { agentEnvironment, usualFolders } from './agent-environment.ts'
+import { agentEnvironment, switchedOn, usualFolders } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
-import type { Numbers, Texts } from './fields.ts'
 import { programAgent, type ProgramOptions } from './find-program.ts'
 import { HttpProgram } from './http-program.ts'
 import { mcpServersAs } from './mcp-servers.ts'
+import { spendingOf, type Failure, type Message, type Part, type Provider, type Said } from './opencode-api.ts'
 import { subjectIn, verdictOf } from './permission.ts'
 import { answersTo } from './questions.ts'
 import { toolKinds } from './tool-kinds.ts'
-import { hearAll, TurnParts, type Parts } from './turn-parts.ts'
+import { hearAll, TurnParts, type Parts, type Spent } from './turn-parts.ts'
 
 export type OpencodeOptions = ProgramOptions
 
@@ -28,32 +28,9 @@ export function opencodeAgent({ command }: OpencodeOptions = {}): AgentAdapter {
   return programAgent(wanted, (program, options) => OpencodeSession.open(program, options))
 }
 
-interface Part extends Texts<'id' | 'type' | 'messageID' | 'text' | 'tool' | 'callID'>, Numbers<'cost'> {
-  readonly state?: { readonly status: string; readonly input?: unknown } & Texts<'output' | 'error'>
-  readonly tokens?: Readonly<Record<'input' | 'output' | 'reasoning', number>> & {
-    readonly cache: Readonly<Record<'read' | 'write', number>>
-  }
-}
-
-type Failure = Texts<'name'> & { readonly data?: Texts<'message'> & Numbers<'statusCode'> }
-
-/** What is said in events; each has some of it. */
-interface Said extends Texts<'id' | 'sessionID' | 'partID' | 'messageID' | 'field' | 'delta' | 'permission'> {
-  readonly part?: Part
-  readonly info?: { readonly id: string; readonly summary?: unknown } & Texts<'role' | 'providerID' | 'modelID'>
-  readonly status?: Texts<'type' | 'message'>
-  readonly error?: Failure
-  readonly patterns?: readonly string[]
-  readonly metadata?: unknown
-  readonly tool?: Texts<'callID'>
-}
-
-type Made = { readonly id: string }
-type Provider = Made & { readonly models: Readonly<Record<string, { readonly limit?: Numbers<'context'> }>> }
-
 /** What came of a prompt so far. What is heard before the server has taken it belongs to the turn before. */
 const nothingOf = (prompt: string, times: number) => ({
-  ...{ prompt, times, taken: false, answered: false },
+  ...{ prompt, times, taken: false, answered: false, interrupted: false },
   error: undefined as Failure | undefined,
 })
 
@@ -68,6 +45,8 @@ class OpencodeSession implements AgentSession {
   /** How much each model can remember, in tokens. */
   readonly #sizes = new Map<string, number>()
   readonly #turn = new TurnParts()
+  /** The sessions of the agents of its agent. */
+  readonly #helpers = new Set<string>()
   #asked = nothingOf('', 0)
 
   private constructor(server: HttpProgram, id: string, options: AgentOpen) {
@@ -84,8 +63,12 @@ class OpencodeSession implements AgentSession {
     return openOrClose(server, async () => {
       const { id } =
         resume !== undefined
-          ? await server.request<Made>('GET', `/session/${resume.id}`)
-          : await server.request<Made>('POST', forkFrom === undefined ? '/session' : `/session/${forkFrom.id}/fork`, {})
+          ? await server.request<{ id: string }>('GET', `/session/${resume.id}`)
+          : await server.request<{ id: string }>(
+              'POST',
+              forkFrom === undefined ? '/session' : `/session/${forkFrom.id}/fork`,
+              {},
+            )
       const session = new OpencodeSession(server, id, options)
       await session.#listen()
       return session
@@ -101,18 +84,23 @@ class OpencodeSession implements AgentSession {
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn.going) await this.#post('abort', {})
+    if (!this.#turn.going) return
+    this.#asked.interrupted = true
+    await this.#post('abort', {})
   }
 
-  async compact(): Promise<void> {
+  async compact(): Spent {
     const [model] = [...this.#answers.values()].slice(-1)
-    if (model === undefined) return
+    if (model === undefined) return spendingOf({})
     const [providerID, ...rest] = model.split('/')
     await this.#post('summarize', { providerID, modelID: rest.join('/') })
+    // Its events come later than its answer.
+    const said = await this.#server.request<readonly Message[]>('GET', `/session/${this.ref.id}/message?limit=5`)
+    return spendingOf(said.findLast(({ info }) => info.summary === true)?.info ?? {})
   }
 
   async fork(): Promise<SessionRef> {
-    return { ...this.ref, id: (await this.#post<Made>('fork', {})).id }
+    return { ...this.ref, id: (await this.#post<{ id: string }>('fork', {})).id }
   }
 
   async close(): Promise<void> {
@@ -143,8 +131,11 @@ class OpencodeSession implements AgentSession {
     // Only one session works in this server; what others ask is asked by agents of its agent.
     if (type === 'permission.asked') return void this.#reply(`permission/${said.id ?? ''}`, this.#permit(said))
     if (type === 'question.asked') return void this.#reply(`question/${said.id ?? ''}`, this.#answer(said))
-    if (said.sessionID !== this.ref.id) return
-    const { info, part, status, messageID = '', partID = '', delta = '' } = said
+    const { sessionID = '', info, part, status, messageID = '', partID = '', delta = '' } = said
+    const { parentID = '' } = info ?? {}
+    if (type === 'session.created' && [this.ref.id, ...this.#helpers].includes(parentID)) this.#helpers.add(sessionID)
+    if (part?.type === 'step-finish' && this.#helpers.has(sessionID)) this.#spend(part)
+    if (sessionID !== this.ref.id) return
     if (type === 'message.updated' && info?.role === 'assistant' && info.summary !== true) {
       this.#asked.answered ||= this.#asked.taken && !this.#answers.has(info.id)
       this.#answers.set(info.id, `${info.providerID ?? ''}/${info.modelID ?? ''}`)
@@ -158,17 +149,19 @@ class OpencodeSession implements AgentSession {
     else if (type === 'session.idle' && this.#asked.taken) this.#end()
   }
 
-  #part({ id = '', type, messageID = '', text = '', tool = '', callID = '', state, tokens, cost = 0 }: Part): void {
+  #spend(part: Part, size = 0): void {
+    this.#turn.spent({ ...spendingOf(part), size })
+  }
+
+  #part(part: Part): void {
+    const { id = '', type, messageID = '', text = '', tool = '', callID = '', state } = part
     if (type === 'text' && text === this.#asked.prompt) this.#asked.taken = true
     const model = this.#answers.get(messageID)
     if (model === undefined) return
     if (type === 'text') this.#turn.text = text
     else if (type === 'reasoning') this.#thinking.add(id)
-    else if (type === 'step-finish' && tokens !== undefined) {
-      const input = tokens.input + tokens.cache.read + tokens.cache.write
-      const output = tokens.output + tokens.reasoning
-      this.#turn.spent({ input, output, usd: cost, used: input + output, size: this.#sizes.get(model) ?? 0 })
-    } else if (type === 'tool' && state !== undefined) {
+    else if (type === 'step-finish') this.#spend(part, this.#sizes.get(model))
+    else if (type === 'tool' && state !== undefined) {
       if (state.status === 'running') this.#turn.toolStart(callID, tool, state.input)
       if (state.status === 'completed') this.#turn.toolEnd(callID, true, state.output)
       if (state.status === 'error') this.#turn.toolEnd(callID, false, state.error)
@@ -176,7 +169,9 @@ class OpencodeSession implements AgentSession {
   }
 
   #end(): void {
-    const { prompt, times, answered, error } = this.#asked
+    const { prompt, times, answered, interrupted, error } = this.#asked
+    // Not always does it say so itself.
+    if (interrupted) return this.#turn.end('interrupted')
     // A compaction that was broken off is made up for first, and the prompt is left without an answer: it is said again.
     if (error === undefined && !answered && times === 1)
       this.#ask(prompt, 2).catch((cause: Error) => this.#turn.fail(cause.message))
@@ -198,8 +193,12 @@ class OpencodeSession implements AgentSession {
   }
 
   async #reply(to: string, reply: Promise<unknown>): Promise<void> {
-    const replied = this.#server.request('POST', `/${to}/reply`, await reply)
-    await replied.catch((error: Error) => this.#turn.fail(error.message))
+    try {
+      await this.#server.request('POST', `/${to}/reply`, await reply)
+    } catch (error) {
+      // What it had asked may have ended with its turn.
+      if (!this.#asked.interrupted) this.#turn.fail((error as Error).message)
+    }
   }
 }
 
@@ -236,7 +235,7 @@ function configOf({ gateway, model, mcpServers, tools, native }: AgentOpen): Rea
 }
 
 /** Nothing is looked up elsewhere when its model is ours. */
-const QUIET = { OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' }
+const QUIET = switchedOn('OPENCODE_DISABLE_MODELS_FETCH OPENCODE_DISABLE_LSP_DOWNLOAD')
 
 function serve(command: string, options: AgentOpen): Promise<HttpProgram> {
   const password = randomBytes(24).toString('hex')

@@ -5,10 +5,10 @@
  * pattern that allows a shell command never matches one that is more than one command, because `git *` is not meant to allow
  * `git status; rm -rf .`.
  */
-import { relative, resolve } from 'node:path'
 import type { JsonSchema } from '../../base/json-schema.ts'
 import { NerveError } from '../../base/nerve-error.ts'
 import type { PermissionDecision, PermissionRequest, ToolKind } from './adapter.ts'
+import { namesOf, realNamesOf, realPattern } from './linked-files.ts'
 import { isOneCommand } from './one-command.ts'
 
 export interface PermissionRules {
@@ -34,8 +34,8 @@ interface Rule {
   readonly text: string
   readonly tool: RegExp
   readonly input: RegExp | undefined
-  /** It says its input in full. */
-  readonly exact: boolean
+  /** The same as it was written. */
+  readonly pattern: string
 }
 
 const RULE = /^([\w*:.-]+)(?:\((.*)\))?$/s
@@ -59,18 +59,17 @@ function ruleOf(what: string, text: unknown, flags = ''): Rule {
       'bad-option',
       `${what}: ${JSON.stringify(text)} is no rule. Give a tool or a kind of tool, such as read, Edit(src/**) or shell(git *).`,
     )
-  const exact = input?.includes('*') === false
   return {
     text: text as string,
     tool: globOf(tool, 'i'),
     input: input === undefined ? undefined : globOf(input, flags),
-    exact,
+    pattern: input ?? '*',
   }
 }
 
 function globOf(text: string, flags: string): RegExp {
   const pieces = text.split('*').map((piece) => piece.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
-  return new RegExp(`^${pieces.join('.*')}$`, `s${flags}`)
+  return new RegExp(`^${pieces.join('.*')}$`, [...new Set(`s${flags}`)].join(''))
 }
 
 /** What the rules say; `ask` when a person has to. Paths in rules are from `cwd`. */
@@ -82,23 +81,28 @@ export function decide(plan: PermissionPlan, request: Matched, cwd: string): Per
   return plan.otherwise === 'allow' ? { allow: true } : { allow: false, reason: 'No rule allows it.' }
 }
 
-/** A rule that allows must match all that is wanted. */
-function allows({ tool, input, exact }: Rule, request: Matched, cwd: string): boolean {
+/** A rule that allows must match all that is wanted; a file where it really is. */
+function allows({ tool, input, pattern }: Rule, request: Matched, cwd: string): boolean {
   if (!tool.test(request.tool) && !tool.test(request.kind)) return false
   if (input === undefined) return true
   return subjectsOf(request).every((subject) => {
-    if (isCommand(request, subject)) return input.test(subject) && (exact || isOneCommand(subject))
-    return formsOf(request, subject, cwd).some((form) => input.test(form))
+    if (isCommand(request, subject)) return input.test(subject) && (!pattern.includes('*') || isOneCommand(subject))
+    if (!isFile(request)) return input.test(subject)
+    const real = globOf(realPattern(pattern, cwd), input.flags)
+    return realNamesOf(subject, cwd).every((names) => names.some((name) => input.test(name) || real.test(name)))
   })
 }
 
-/** For one that denies, any part of it is enough, however it is written. */
-function denies({ tool, input }: Rule, request: Matched, cwd: string): boolean {
+/** For one that denies, any part of it is enough, however it is written, and any name of a file. */
+function denies({ tool, input, pattern }: Rule, request: Matched, cwd: string): boolean {
   if (!tool.test(request.tool) && !tool.test(request.kind)) return false
   if (input === undefined) return true
   return subjectsOf(request).some((subject) => {
-    const parts = isCommand(request, subject) ? commandsIn(subject) : formsOf(request, subject, cwd)
-    return [subject, ...parts].some((part) => input.test(part))
+    if (isCommand(request, subject)) return [subject, ...commandsIn(subject)].some((part) => input.test(part))
+    if (!isFile(request)) return input.test(subject)
+    const real = globOf(realPattern(pattern, cwd), input.flags)
+    const names = [subject, ...namesOf(subject, cwd), ...realNamesOf(subject, cwd).flat()]
+    return names.some((name) => input.test(name) || real.test(name))
   })
 }
 
@@ -108,11 +112,8 @@ function isCommand({ kind, input }: Matched, subject: string): boolean {
   return kind === 'other' && subjectIn(input) === undefined
 }
 
-/** A file is the same file by whatever path it is named. */
-function formsOf({ kind }: Matched, subject: string, cwd: string): readonly string[] {
-  if (kind !== 'edit' && kind !== 'read') return [subject]
-  const path = resolve(cwd, subject)
-  return [path, relative(cwd, path)]
+function isFile({ kind }: Matched): boolean {
+  return kind === 'edit' || kind === 'read'
 }
 
 /** What comes before a command without being another one. */

@@ -23,14 +23,23 @@ export function sdkProgram(
   { wrap }: Pick<AgentOpen, 'wrap'>,
 ): { readonly path?: string; readonly args?: readonly string[] } {
   const { name, command } = program
-  if (wrap === undefined) return command === undefined ? {} : { path: command }
   const found = command ?? programBeside(program)
+  if (wrap === undefined) return found === undefined ? {} : startable(found)
   if (found === undefined) {
     const why = 'the program that its SDK starts was not found, and nothing is started without its sandbox'
     throw new NerveError('sandbox-missing', `${name}: ${why}. Say where it is: ${name}Agent({ command }).`)
   }
   const { file: path, args } = wrap({ file: found, args: [] })
   return { path, args }
+}
+
+/**
+ * What cannot be started at all, such as a program for another system, is not caught by every SDK, and would end this process. A
+ * shell can be started, and says of it that it has ended. Scripts are started by Node.
+ */
+function startable(file: string): { readonly path: string; readonly args?: readonly string[] } {
+  const known = file.endsWith('.js') || process.platform === 'win32'
+  return known ? { path: file } : { path: '/bin/sh', args: ['-c', 'exec "$0" "$@"', file] }
 }
 
 function programBeside({ sdk, package: name, file }: SdkProgram): string | undefined {

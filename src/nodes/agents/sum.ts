@@ -9,3 +9,14 @@ export class Sum {
     return Math.max(0, added)
   }
 }
+
+/** Such sums of several, by their names. */
+export class Sums {
+  readonly #sums = new Map<string, Sum>()
+
+  added(name: string, sum: number, first: number): number {
+    const one = this.#sums.get(name) ?? new Sum()
+    this.#sums.set(name, one)
+    return one.added(sum, first)
+  }
+}

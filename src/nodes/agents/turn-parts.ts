@@ -7,6 +7,9 @@ import { Queue } from './queue.ts'
 
 export type Parts = AsyncIterable<AgentPart>
 
+/** What some work that is no turn has spent. */
+export type Spent = Promise<Required<Pick<AgentUsage, 'input' | 'output' | 'usd'>>>
+
 /** What a vendor calls the ways in which a turn can end. */
 export type Reasons = Readonly<Record<string, TurnEnd>>
 
@@ -23,6 +26,8 @@ export class TurnParts {
   readonly #tools = new Map<string, { readonly call: string; state: 'started' | 'asked' | 'ended' }>()
   #retries = 0
   #message: PromiseWithResolvers<void> | undefined
+  /** What some work beside turns has spent so far. */
+  #aside: Record<'input' | 'output' | 'usd', number> | undefined
 
   /** `ping` is for SDKs that do not tell that their process has ended: whoever waits for the turn would wait for ever. */
   constructor(ping?: () => Promise<unknown>) {
@@ -118,6 +123,18 @@ export class TurnParts {
   spent({ used = 0, size = 0, ...usage }: Omit<AgentUsage, 'window'> & { used?: number; size?: number }): void {
     const window = used === 0 || size === 0 ? {} : { window: Math.min(1, used / size) }
     this.#push({ type: 'usage', usage: { ...usage, ...window } })
+    if (this.#aside !== undefined) addTo(this.#aside, usage)
+  }
+
+  /** What some work has spent that is no turn. */
+  async spentBy(work: () => Promise<unknown>): Spent {
+    const spent = (this.#aside = { input: 0, output: 0, usd: 0 })
+    try {
+      await work()
+      return spent
+    } finally {
+      this.#aside = undefined
+    }
   }
 
   compacted(): void {
@@ -158,10 +175,20 @@ function reasonOf(error: string): TurnEnd {
   return /\b429\b|rate.?limit|quota|too many requests/i.test(error) ? 'rate-limited' : 'error'
 }
 
-/** For agents that are told to compact by a prompt. */
-export async function untilDone(parts: Parts): Promise<void> {
-  for await (const part of parts)
+/** For agents that are told to compact by a prompt. Says what that has spent. */
+export async function untilDone(parts: Parts): Spent {
+  const spent = { input: 0, output: 0, usd: 0 }
+  for await (const part of parts) {
+    if (part.type === 'usage') addTo(spent, part.usage)
     if (part.type === 'turn-end' && part.reason !== 'done') throw new Error(part.error ?? `the turn was ${part.reason}`)
+  }
+  return spent
+}
+
+function addTo(sum: Record<'input' | 'output' | 'usd', number>, { input = 0, output = 0, usd = 0 }: AgentUsage): void {
+  sum.input += input
+  sum.output += output
+  sum.usd += usd
 }
 
 /** Hears something that a vendor says. What cannot be understood is no error: it may be new. */
