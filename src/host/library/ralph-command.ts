@@ -74,9 +74,9 @@ function sandboxOf({ cwd, sandboxed = false }: RalphCommandInput): Sandbox {
   return { level: 'bwrap', writable: ['.'], readable, network: true }
 }
 
-function permissionOf({ test, allowAll = false }: RalphCommandInput): PermissionPolicy {
+function permissionOf({ cwd, test, allowAll = false }: RalphCommandInput): PermissionPolicy {
   return {
-    allow: ['read', 'edit', `shell(${test})`],
+    allow: ['read', `edit(${join(cwd, '*')})`, `shell(${test})`],
     deny: NEVER,
     otherwise: allowAll ? 'allow' : 'ask',
   }

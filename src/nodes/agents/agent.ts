@@ -168,7 +168,8 @@ class Turns {
     const fresh = this.#life.fresh || before?.fresh === true
     // Before anything is said: whoever goes on after a crash must know where.
     await call.keep({ ref: session.ref, mark: this.#life.mark, ...(fresh ? { fresh } : {}) } satisfies Kept)
-    const told = put === undefined ? (call.resumed ? toldOfInterruption(prompt) : prompt) : toldOfAnswer(prompt, put)
+    const again = call.resumed || before !== undefined
+    const told = put === undefined ? (again ? toldOfInterruption(prompt) : prompt) : toldOfAnswer(prompt, put)
     const { end, anything } = await this.#say(session, { told, goesOn: put !== undefined }, call, spend)
     if (end.reason === 'error' && before?.fresh === true && !anything) {
       await this.#life.renew()

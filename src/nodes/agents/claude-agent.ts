@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
 import { agentEnvironment, inHome, switchedOn } from './agent-environment.ts'
 import { spawnFor, type Spawning } from './agent-process.ts'
-import { ClaudeSpending, sizeIn, tokensIn, type Models, type TellsUsage, type Tokens } from './claude-spending.ts'
+import { rejectedUntil, type Asked, type Message, type Query, type Sdk } from './claude-sdk.ts'
+import { ClaudeSpending, sizeIn, tokensIn } from './claude-spending.ts'
 import { decideCall } from './decide-call.ts'
-import type { Methods, Texts } from './fields.ts'
 import { packageAgent } from './load-package.ts'
 import { mcpServersAs } from './mcp-servers.ts'
 import { Queue } from './queue.ts'
@@ -41,35 +41,6 @@ export function claudeAgent({ sdk: file, command }: ClaudeOptions = {}): AgentAd
     const native = { pathToClaudeCodeExecutable: command, ...options.native }
     return new ClaudeSession(sdk, { ...options, native })
   })
-}
-
-/** The part of the SDK that is used, and the parts of its messages that are read. */
-type Sdk = { query(params: { prompt: AsyncIterable<unknown>; options: Readonly<Record<string, unknown>> }): Query }
-
-interface Query extends AsyncIterable<Message>, Methods<'interrupt'>, TellsUsage {
-  close(): void
-}
-
-interface Message extends Texts<'type' | 'subtype' | 'error' | 'result' | 'terminal_reason'> {
-  readonly parent_tool_use_id?: string | null
-  readonly event?: Texts<'type'> & { readonly delta?: Texts<'type' | 'text' | 'thinking'> }
-  readonly message?: Texts<'stop_reason'> & { readonly content?: string | readonly Block[]; readonly usage?: Tokens }
-  readonly errors?: readonly string[]
-  readonly is_error?: boolean
-  readonly structured_output?: unknown
-  readonly usage?: Tokens
-  readonly total_cost_usd?: number
-  readonly modelUsage?: Models
-}
-
-interface Block extends Texts<'type' | 'id' | 'name' | 'tool_use_id'> {
-  readonly input?: unknown
-  readonly is_error?: boolean
-  readonly content?: unknown
-}
-
-interface Asked extends Readonly<Record<'tool_name' | 'tool_use_id', string>>, Texts<'agent_id'> {
-  readonly tool_input: unknown
 }
 
 class ClaudeSession implements AgentSession {
@@ -207,6 +178,7 @@ class ClaudeSession implements AgentSession {
     if (type === 'system' && subtype === 'init') this.#known = true
     else if (type === 'system' && subtype === 'compact_boundary') this.#turn.compacted()
     else if (type === 'system' && subtype === 'api_retry') this.#turn.retry(message.error)
+    else if (type === 'rate_limit_event') this.#turn.limitedUntil(rejectedUntil(message.rate_limit_info))
     else if (type === 'stream_event' && message.parent_tool_use_id === null) {
       if (event === 'message_start') this.#turn.messageBegan()
       if (event === 'message_stop') this.#turn.messageEnded()

@@ -2,7 +2,7 @@
 import { allBut, type AgentAdapter, type AgentOpen, type AgentSession, type SessionRef } from './adapter.ts'
 import { agentEnvironment, inHome } from './agent-environment.ts'
 import { openOrClose } from './agent-process.ts'
-import type { Texts } from './fields.ts'
+import { toolOf, usedUpUntil, type Asked, type Item, type Made, type Said, type Started } from './codex-api.ts'
 import { programAgent, type ProgramOptions } from './find-program.ts'
 import { JsonRpc } from './json-rpc.ts'
 import { mcpServersAs } from './mcp-servers.ts'
@@ -34,28 +34,6 @@ export function codexAgent({ command }: CodexOptions = {}): AgentAdapter {
     licence: 'Apache-2.0',
   }
   return programAgent(wanted, (program, options) => CodexSession.open(program, options))
-}
-
-interface Item extends Texts<'text' | 'command' | 'status' | 'aggregatedOutput' | 'tool' | 'server'> {
-  readonly type: string
-  readonly id: string
-  readonly changes?: readonly { readonly path: string; readonly kind?: { readonly move_path?: string | null } }[]
-  readonly arguments?: unknown
-}
-
-type Tokens = Readonly<Record<'inputTokens' | 'outputTokens' | 'totalTokens', number>>
-type Made = { readonly id: string }
-type Started = { readonly thread: Made }
-type Asked = { readonly itemId: string; readonly questions?: readonly Made[] } & Texts<'command' | 'cwd'>
-type Failure = { readonly message: string; readonly codexErrorInfo?: unknown }
-
-/** What is said in notifications; each has some of it. */
-interface Said extends Texts<'threadId' | 'delta'> {
-  readonly item?: Item
-  readonly tokenUsage?: { readonly total: Tokens; readonly last: Tokens; readonly modelContextWindow: number | null }
-  readonly turn?: { readonly id: string; readonly status: string; readonly error?: Failure | null }
-  readonly error?: Failure
-  readonly willRetry?: boolean
 }
 
 class CodexSession implements AgentSession {
@@ -159,8 +137,9 @@ class CodexSession implements AgentSession {
   }
 
   #hear(method: string, said: Said): void {
-    const { threadId: thread = this.ref.id, delta = '', item, tokenUsage, turn, error, willRetry } = said
+    const { threadId: thread = this.ref.id, delta = '', item, tokenUsage, rateLimits, turn, error, willRetry } = said
     if (tokenUsage !== undefined) this.#count(tokenUsage, thread)
+    else if (rateLimits !== undefined) this.#turn.limitedUntil(usedUpUntil(rateLimits))
     else if (method === 'item/started' && item !== undefined) this.#started(item)
     else if (method === 'item/completed' && item !== undefined && toolOf(item) !== undefined)
       this.#turn.toolEnd(item.id, item.status === 'completed', item.aggregatedOutput)
@@ -217,13 +196,6 @@ class CodexSession implements AgentSession {
     const answers = await answersTo(this.#options, { id, tool: 'request_user_input' }, { questions })
     return { answers: Object.fromEntries(questions.map((one, at) => [one.id, { answers: answers[at] }])) }
   }
-}
-
-function toolOf(item: Item): { readonly tool: string; readonly input: unknown } | undefined {
-  const { type, command, changes, server, tool } = item
-  if (type === 'commandExecution') return { tool: 'shell', input: { command } }
-  if (type === 'fileChange') return { tool: 'edit', input: { changes } }
-  return type === 'mcpToolCall' ? { tool: `${server ?? ''}.${tool ?? ''}`, input: item.arguments } : undefined
 }
 
 const REASONS: Reasons = {

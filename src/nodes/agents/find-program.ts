@@ -94,7 +94,12 @@ async function versionOf(program: string, first: readonly string[] = []): Promis
   try {
     // Saying who it is takes no secrets.
     const env = commandEnvironment(process.env, {})
-    const { stdout } = await promisify(execFile)(program, [...first, '--version'], { timeout: PATIENCE_MS, env })
+    const { stdout } = await promisify(execFile)(program, [...first, '--version'], {
+      timeout: PATIENCE_MS,
+      // One that hangs may not listen.
+      killSignal: 'SIGKILL',
+      env,
+    })
     return /\d+\.\d+[\w.-]*/.exec(stdout)?.[0]
   } catch {
     return undefined

@@ -26,6 +26,7 @@ export class TurnParts {
   readonly #tools = new Map<string, { readonly call: string; state: 'started' | 'asked' | 'ended' }>()
   #retries = 0
   #message: PromiseWithResolvers<void> | undefined
+  #freeAt = 0
   /** What some work beside turns has spent so far. */
   #aside: Record<'input' | 'output' | 'usd', number> | undefined
 
@@ -148,6 +149,11 @@ export class TurnParts {
     this.#queue = undefined
   }
 
+  /** The vendor takes nothing more before this time (seconds since 1970); 0 when it does. */
+  limitedUntil(seconds: number): void {
+    this.#freeAt = seconds * 1_000
+  }
+
   /** What must be done before the turn ends; when it cannot be, the turn has failed. */
   async endAfter(done: Promise<unknown>, reason: TurnEnd): Promise<void> {
     await done.then(
@@ -158,7 +164,8 @@ export class TurnParts {
 
   /** The end of a turn that an error has ended: what it says is often all that tells one from another. */
   fail(error: string, reason: TurnEnd = reasonOf(error)): void {
-    this.end(reason, { error })
+    const isOver = reason !== 'rate-limited' || this.#freeAt <= Date.now()
+    this.end(reason, isOver ? { error } : { error, retryAt: this.#freeAt })
   }
 
   #push(part: AgentPart): void {
@@ -172,7 +179,9 @@ function callOf(tool: string, input: unknown): string {
 
 function reasonOf(error: string): TurnEnd {
   if (/too long|context.?(window|length)/i.test(error)) return 'context-full'
-  return /\b429\b|rate.?limit|quota|too many requests/i.test(error) ? 'rate-limited' : 'error'
+  return /\b429\b|rate.?limit|usage limit|hit your .*limit|quota|too many requests/i.test(error)
+    ? 'rate-limited'
+    : 'error'
 }
 
 /** For agents that are told to compact by a prompt. Says what that has spent. */
