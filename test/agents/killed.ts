@@ -15,8 +15,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { SessionRef } from 'nerve/agents'
 import { createGateway, scripted, type Gateway } from 'nerve/gateway'
 import { COUNT, promptedScript, scriptPrompt, stepsIn } from 'nerve/testing'
+import { leaseSession } from '../../src/nodes/agents/session-lease.ts'
 import { whyNoSandbox } from '../../src/testing/agent-isolation-conformance.ts'
 import { agentNamed, missing, ROOT, type AgentName } from './under-test.ts'
 
@@ -105,6 +107,8 @@ export function killed(name: AgentName | 'scripted', skip: { readonly compaction
       else if (resumes) expect(named, second.errors).toEqual(sessions)
       else expect(named, second.errors).toHaveLength(2)
       await untilNone(given.cwd)
+      const agent = vendor?.adapter.name ?? 'scripted'
+      for (const id of new Set([...sessions, ...named])) await forgetSession({ agent, id, cwd: given.cwd })
       return second.last.result?.text ?? second.errors
     }
 
@@ -211,6 +215,12 @@ class Worker {
     this.#news.resolve()
     this.#news = Promise.withResolvers()
   }
+}
+
+/** What killed processes have left beside a session in the home of the user goes with the next one that works in it. */
+export async function forgetSession(session: SessionRef): Promise<void> {
+  const letGo = await leaseSession(session, { node: 'test', mark: '0'.repeat(32) })
+  letGo()
 }
 
 /** Until no process works in the folder, or knows of it: all of an agent and of its tools do, in a sandbox too. */

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { agent, scriptedAgent, type SessionRef } from 'nerve/agents'
 import { rejection } from '../behaviour/stage.ts'
-import { untilNone } from './killed.ts'
+import { forgetSession, untilNone } from './killed.ts'
 import { ROOT } from './under-test.ts'
 
 let cwd: string
@@ -42,9 +42,10 @@ function here(session: SessionRef) {
   return node
 }
 
-async function killed({ child }: { readonly child: ChildProcess }): Promise<void> {
+async function killed({ child, session }: Awaited<ReturnType<typeof working>>): Promise<void> {
   child.kill('SIGKILL')
   await once(child, 'exit')
+  onTestFinished(() => forgetSession(session))
 }
 
 describe('a session that another process works in', () => {

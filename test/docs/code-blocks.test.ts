@@ -18,6 +18,9 @@ vi.setConfig({ testTimeout: PATIENCE_MS + 10_000 })
 // Ignored by git and by every check, and not below node_modules, where Node strips no types.
 const WORK = join(ROOT, 'coverage', `docs-${process.pid}`)
 
+/** Pages make folders, and leave them to the system. */
+const TEMPORARY = join(WORK, 'tmp')
+
 const documents = pages().map((page) => ({ page, folder: join(WORK, folderName(page)), blocks: blocks(page) }))
 const code = documents.flatMap(({ folder, blocks: all }) =>
   all.filter(({ language }) => language === 'ts').map((block) => ({ block, file: join(folder, fileName(block)) })),
@@ -26,6 +29,7 @@ const code = documents.flatMap(({ folder, blocks: all }) =>
 beforeAll(() => {
   for (const { folder } of documents) mkdirSync(folder, { recursive: true })
   for (const { block, file } of code) writeFileSync(file, block.text)
+  mkdirSync(TEMPORARY)
   const bin = join(WORK, 'bin')
   mkdirSync(bin)
   writeFileSync(
@@ -123,7 +127,7 @@ async function tolerant(command: string, args: string[], cwd: string, env: Recor
   try {
     const { stdout, stderr } = await run(command, args, {
       cwd,
-      env: { ...process.env, ...compileCache(), ...env },
+      env: { ...process.env, ...compileCache(), TMPDIR: TEMPORARY, ...env },
       timeout: PATIENCE_MS,
     })
     return { code: 0, stdout, stderr }

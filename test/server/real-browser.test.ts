@@ -133,7 +133,11 @@ describe.skipIf(BROWSER === undefined)('a real browser', () => {
 
   async function visit(address: string): Promise<unknown> {
     const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`, '--no-first-run']
-    const browser = spawn(BROWSER ?? '', [...flags, '--remote-debugging-port=0', address], { stdio: 'ignore' })
+    const browser = spawn(BROWSER ?? '', [...flags, '--remote-debugging-port=0', address], {
+      stdio: 'ignore',
+      // It is killed, and would leave its sockets where temporary files are.
+      env: { ...process.env, TMPDIR: profile },
+    })
     const gone = once(browser, 'exit')
     const { pathname } = new URL(address)
     try {
