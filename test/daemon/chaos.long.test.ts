@@ -10,7 +10,7 @@ afterEach(() => here.remove())
 
 test.each([
   ['clients come and go', { runs: 50, steps: 200, kills: 0 }],
-  ['and the daemon is killed fifty times', { runs: 50, steps: 200, kills: 50 }],
+  ['and the daemon is killed fifty times', { runs: 50, steps: 300, kills: 50 }],
 ])('%s', async (_name, sizes) => {
   here = stage({ 'adding.ts': adding })
   const seed = Number(process.env['NERVE_SEED'] ?? Date.now() % 100_000)

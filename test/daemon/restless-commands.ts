@@ -55,13 +55,16 @@ class Visits {
  * `nerve inbox --watch --json`, and a person beside it who gives the last answer of each run, when it is shown and not before: a
  * question that is not shown keeps its run from ending.
  */
-export function inboxWatcher(stage: Stage, { socket, chance }: { socket: string; chance: () => number }): Restless {
+export function inboxWatcher(
+  stage: Stage,
+  { socket, chance, mayEnd }: { socket: string; chance: () => number; mayEnd: () => boolean },
+): Restless {
   const visits = new Visits(stage, chance)
   const answered = new Set<string>()
   let over = false
   const answerShown = (running: Running): (() => void) => {
     const left = new AbortController()
-    void answerFrom(running, { socket, answered, signal: left.signal })
+    void answerFrom(running, { socket, answered, mayEnd, signal: left.signal })
     return () => left.abort()
   }
   const coming = (async () => {
@@ -94,16 +97,18 @@ export function inboxWatcher(stage: Stage, { socket, chance }: { socket: string;
 interface Answering {
   readonly socket: string
   readonly answered: Set<string>
+  /** Whether runs may get their last answers by now. */
+  readonly mayEnd: () => boolean
   readonly signal: AbortSignal
 }
 
-async function answerFrom(running: Running, { socket, answered, signal }: Answering): Promise<void> {
+async function answerFrom(running: Running, { socket, answered, mayEnd, signal }: Answering): Promise<void> {
   let printed = ''
   running.child.stdout?.on('data', (text: string) => (printed += text))
   while (!signal.aborted) {
     const lines = jsonLines(printed.slice(0, printed.lastIndexOf('\n') + 1))
     for (const { type, id, prompt } of lines)
-      if (type === 'asked' && prompt === LAST_QUESTION && !answered.has(id) && (await answer(socket, id)))
+      if (type === 'asked' && prompt === LAST_QUESTION && mayEnd() && !answered.has(id) && (await answer(socket, id)))
         answered.add(id)
     // A person takes a moment: the question is looked at more than once meanwhile.
     await delay(400)

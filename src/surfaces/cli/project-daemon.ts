@@ -164,7 +164,7 @@ async function whatLives(client: Client): Promise<string | undefined> {
 const told = new Set<string>()
 
 /** Once, and on stderr: what a command prints is for programs too. */
-function tell(text: string): void {
+export function tell(text: string): void {
   if (told.has(text)) return
   told.add(text)
   process.stderr.write(`nerve: ${text}\n`)

@@ -20,6 +20,7 @@ import { codeOf, report, type Outcome } from '../outcome.ts'
 import { me, openProject } from '../project.ts'
 import { isLocal, tellOfDifferences } from '../project-daemon.ts'
 import type { DaemonHost } from '../run-host.ts'
+import { startIn } from '../start-in.ts'
 import { parseBudget } from '../values.ts'
 import { daemonFor, leave } from './run.ts'
 
@@ -66,7 +67,7 @@ async function inDaemon(
 ): Promise<number> {
   const { args, out } = invocation
   tellOfDifferences(host, invocation.dir)
-  const { run: id } = await host.daemon.client.call('runs.start', {
+  const id = await startIn(host, {
     file: source,
     input,
     ...(Object.keys(budget).length === 0 ? {} : { budget }),

@@ -10,6 +10,7 @@ import { Prints } from '../prints.ts'
 import { me, openProject, type Project } from '../project.ts'
 import { hasDied, isLocal, runningDaemon, startedDaemon, tellOfDifferences } from '../project-daemon.ts'
 import type { DaemonHost } from '../run-host.ts'
+import { startIn } from '../start-in.ts'
 import { parseBudget, parsePairs, readInput } from '../values.ts'
 
 /** What is to be run: a definition by its name, or a file that has it. */
@@ -82,7 +83,7 @@ async function startThere(
   const { args } = invocation
   tellOfDifferences(host, invocation.dir)
   const prints = args.flag('detach') ? undefined : await Prints.open(host)
-  const { run: id } = await host.daemon.client.call('runs.start', {
+  const id = await startIn(host, {
     ...(name === undefined ? {} : { definition: name }),
     ...(file === undefined ? {} : { file }),
     ...input,
