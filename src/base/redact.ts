@@ -2,7 +2,7 @@
  * Keeps secrets out of what is written for people. It knows the forms of common keys, the values of environment variables
  * that are named like secrets, and fields that are named like them. It is a net, not a proof: do not write secrets.
  */
-import { errorData } from './nerve-error.ts'
+import { errorData, withoutStack } from './nerve-error.ts'
 
 export const REDACTED = '[redacted]'
 
@@ -105,7 +105,7 @@ function walk(value: unknown, text: (given: string) => string, around: readonly 
   const inside = [...around, value]
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
-  if (value instanceof Error) return walk(errorData(value), text, inside)
+  if (value instanceof Error) return walk(withoutStack(errorData(value)), text, inside)
   if (value instanceof Map) return fields(value.entries(), text, inside)
   if (Array.isArray(value) || value instanceof Set) return [...value].map((one) => walk(one, text, inside))
   return fields(Object.entries(value), text, inside)

@@ -63,6 +63,16 @@ describe('the input of a step', () => {
     ])
   })
 
+  it('says of an error what it says, and not where in which file it was made', async () => {
+    const { host } = await openStage()
+    const input = { why: new Error('no luck', { cause: new Error('below') }) }
+    const run = await host.start(workflow('unlucky', (ctx) => ctx.step('call', () => 1, { input, recordInput: true })))
+    await run.result()
+    const [event] = await started(host, run.id)
+    const cause = { name: 'Error', message: 'below' }
+    expect(event?.input).toEqual({ why: { name: 'Error', message: 'no luck', cause } })
+  })
+
   it('has no secrets in it, and no end of text', async () => {
     const { host } = await openStage()
     const run = await host.start(
