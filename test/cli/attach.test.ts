@@ -59,6 +59,16 @@ describe('attach', () => {
     expect((await nerve(['attach', 'nope'])).code).toBe(2)
   })
 
+  test('a run that sleeps, and that nobody will wake, is not waited for', async () => {
+    const { start, nerve } = open({ 'asleep.ts': files.asleep })
+    const running = start(['run', 'asleep.ts'])
+    await running.shown('timer-set')
+    running.child.kill('SIGKILL')
+    await running.ended
+    const { code, out } = await nerve(['attach', 'last'])
+    expect({ code, out }).toEqual({ code: 3, out: expect.stringMatching(/waiting {2}asleep/) })
+  })
+
   describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     test('q leaves the run alone', async () => {
       const { start, terminal, write } = open({ 'slow.ts': files.slow })

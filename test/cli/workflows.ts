@@ -89,6 +89,10 @@ export const small = workflow('small', async (ctx, n) => ctx.step('double', () =
 export default workflow('parent', async (ctx) => ctx.child(small, 21))
 `
 
+export const asleep = `${HEAD}
+export default workflow('asleep', (ctx) => ctx.sleep('1h'))
+`
+
 export const sleeping = `${HEAD}
 export default workflow('sleeping', async (ctx) => { await ctx.sleep(150); return 'rested' })
 `

@@ -84,12 +84,11 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
     expect(out).not.toContain('Somebody else')
   })
 
-  test('without a terminal, attach ends with 3 at a question; with one that cannot redraw, it goes on and says how to answer', async () => {
-    const { nerve, terminal } = open({ 'asking.ts': files.asking })
+  test('attach says how to answer from elsewhere; without a terminal it ends with 3 at a question that has no deadline', async () => {
+    const { nerve, start, terminal } = open({ 'asking.ts': files.asking })
     await nerve(['run', 'asking.ts', '--detach'])
-    const piped = await nerve(['attach', 'last'])
-    expect(piped.code).toBe(3)
-    expect(piped.out).toMatch(/question-asked[^]*waiting {2}asking[^]*\n {2}nerve answer \S+ publish\n$/)
+    const piped = start(['attach', 'last'])
+    await piped.shown('nerve answer')
     const dumb = terminal(['attach', 'last'], [['nerve answer', 'SIGTERM']], { env: { TERM: 'dumb' } })
     const { code, out } = await dumb.ended
     expect({ code, out }).toEqual({
@@ -97,6 +96,12 @@ describe.skipIf(!HAS_TERMINAL)('at a terminal', () => {
       out: expect.stringMatching(/question-asked[^]*nerve answer \S+ publish\r\n.* goes on/),
     })
     await nerve(['answer', 'last', 'publish'])
+    expect(await piped.ended).toMatchObject({
+      code: 3,
+      out: expect.stringMatching(
+        /nerve answer \S+ publish\n[^]*question-answered[^]*waiting {2}asking[^]*\n {2}nerve answer \S+ VALUE\n$/,
+      ),
+    })
     await nerve(['answer', 'last', 'Ada'])
     expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.not.stringContaining('nerve answer') })
   })
@@ -232,7 +237,7 @@ test('who watches a run that waits, and that the daemon does not have in memory,
   const { nerve } = open({ 'patient.ts': patient })
   expect((await nerve(['run', 'patient.ts'])).code).toBe(3)
   await nerve(['server', 'start'])
-  expect(await nerve(['attach', 'last', '--json'])).toMatchObject({ code: 0, out: expect.stringContaining('nothing') })
+  expect(await nerve(['attach', 'last'])).toMatchObject({ code: 0, out: expect.stringContaining('nothing') })
 })
 
 test('who comes to a run says yes to what it asks now, and not to what was answered before', async () => {

@@ -94,8 +94,8 @@ export const COMMANDS: readonly CommandSpec[] = [
     about:
       'Shows the run from its journal, and asks its questions right here when this is a terminal. q, Ctrl-Z or Ctrl-C leaves it alone: ' +
       'the run does not notice. When no process drives the run, an answer takes it into this one, as `nerve answer` does. ' +
-      'Ends as the run does. Without a terminal to type at, it also ends when the run waits for an answer, says how to give it, and exits with 3; ' +
-      'with --json it goes on to the end of the run.',
+      'Ends as the run does. Without a terminal to type at, it also ends where the run waits for an answer without a deadline, says how to give ' +
+      'it, and exits with 3; with --json it goes on to the end of the run.',
     takes: [1, 1],
     options: { yes: { type: 'boolean', help: 'answer questions that have choices with the first one' } },
     examples: [

@@ -25,8 +25,8 @@ export interface ViewKeys {
   readonly leave?: () => void
   /** What a person can do, in a few words. */
   readonly hint: string
-  /** It goes on being shown while a question is open. */
-  readonly follows?: boolean
+  /** Whether it goes on being shown while this question is open. */
+  readonly tells?: (question: KnownQuestion) => boolean
 }
 
 export async function createView(out: Output, progress: Progress, keys: ViewKeys): Promise<View> {
@@ -44,7 +44,7 @@ function jsonView(out: Output): View {
   }
 }
 
-function plainView(out: Output, progress: Progress, { follows = false }: ViewKeys): View {
+function plainView(out: Output, progress: Progress, { tells }: ViewKeys): View {
   return {
     hear(event) {
       if (isNoise(event)) return
@@ -52,7 +52,9 @@ function plainView(out: Output, progress: Progress, { follows = false }: ViewKey
       out.line(isRoot ? eventLine(event) : `${event.run}  ${eventLine(event)}`)
     },
     say: (text) => out.line(text),
-    ...(follows ? { tell: (question) => out.line(answerHint(out, question)) } : {}),
+    tell(question) {
+      if (tells?.(question) === true) out.line(answerHint(out, question))
+    },
     close: () => undefined,
   }
 }

@@ -27,8 +27,11 @@ export interface WatchOptions {
   readonly yes?: boolean
   /** Whose run it is: `own` was started here, so Ctrl-C pauses it and a second one cancels; else Ctrl-C leaves. */
   readonly whose?: 'own' | 'other'
-  /** `rest`: also ends when the run waits for something that does not come from here (default: when it ends). */
-  readonly until?: 'rest' | 'end'
+  /**
+   * `rest`: also ends when the run waits for something that does not come from here. `dead-end`: only where nothing would go on
+   * by itself (default: when it ends).
+   */
+  readonly until?: 'rest' | 'dead-end' | 'end'
   /** How far each run was known before, by its number of events: that much is not told again. */
   readonly past?: ReadonlyMap<string, number>
   /** What it prints is shown too. */
@@ -113,8 +116,11 @@ class WatchedRun {
   async open(): Promise<void> {
     const { out, progress, options } = this.#parts
     const hint = `Ctrl-Z leaves it running${options.whose === 'own' ? ', Ctrl-C pauses it' : ''}`
-    const follows = options.until !== 'rest'
-    const keys = { interrupt: this.#onInterrupt, leave: this.#onLeave, hint, follows }
+    const { until = 'end' } = options
+    // What it ends at is told with the outcome.
+    const tells = ({ deadline }: KnownQuestion): boolean =>
+      until === 'end' || (until === 'dead-end' && deadline !== undefined)
+    const keys = { interrupt: this.#onInterrupt, leave: this.#onLeave, hint, tells }
     this.#view = await createView(out, progress, keys)
     const { yes = false } = options
     const isOpen = ({ id, asked }: KnownQuestion): boolean => asked >= this.#began || this.#open.has(id)
@@ -170,12 +176,14 @@ class WatchedRun {
     // How it ended is in its last event, which is on its way.
     if (root?.ended !== undefined) return false
     const { status } = root ?? {}
+    const { until = 'end' } = this.#parts.options
     // A daemon goes on with a run that waits, whether it has it in memory or not.
-    if (this.#parts.options.until !== 'rest')
-      return rows.every(({ owner }) => owner === undefined) && !(isDaemon(this.#host) && status === 'waiting')
+    const isLeft = rows.every(({ owner }) => owner === undefined) && !(isDaemon(this.#host) && status === 'waiting')
+    if (until === 'end' || (until === 'dead-end' && isLeft)) return isLeft
     // As where a run is driven in this process: a time is waited for, and a signal at a terminal.
     if (status === 'paused' || status === 'exhausted') return true
     if (status !== 'waiting') return status !== 'running' && status !== 'queued'
+    if (until === 'dead-end' && rows.some(({ wake }) => wake !== undefined)) return false
     const asks = rows.some(({ questions }) => questions.length > 0)
     return asks || (rows.some(({ signals }) => signals.length > 0) && !this.#parts.out.live)
   }

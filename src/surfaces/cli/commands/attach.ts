@@ -14,7 +14,7 @@ export function run({ args, out, dir }: Invocation): Promise<number> {
         yes: args.flag('yes'),
         prints: await Prints.open(host),
         // Where nobody types and no program reads, nobody may ever look: it does not wait for an answer without end.
-        until: out.json || process.stdin.isTTY ? 'end' : 'rest',
+        until: out.json || process.stdin.isTTY ? 'end' : 'dead-end',
       })) ?? driveRecorded(host, out, row, async () => undefined),
     forWatching(out),
   )
